@@ -1,0 +1,47 @@
+"""Errors: one class per cause, all of them `MossError`, each also the built-in a caller expects.
+
+Every message is one sentence that names what was wrong and what to do about it.
+"""
+
+__all__ = [
+    "InvalidColumn",
+    "InvalidParameter",
+    "InvalidTable",
+    "InvalidTarget",
+    "MissingColumns",
+    "MissingDependency",
+    "MossError",
+    "UnsupportedType",
+]
+
+
+class MossError(Exception):
+    """Base of every error that mossrules raises on purpose."""
+
+
+class InvalidTable(MossError, ValueError):
+    """The table as a whole cannot be used: empty, too small, or with unusable column names."""
+
+
+class InvalidColumn(MossError, ValueError):
+    """A column holds values that cannot be used."""
+
+
+class InvalidTarget(MossError, ValueError):
+    """The target (or the sample weights) cannot be used with this table."""
+
+
+class InvalidParameter(MossError, ValueError):
+    """A parameter is outside the values it may take."""
+
+
+class MissingColumns(MossError, ValueError):
+    """Columns known from training are not in the table."""
+
+
+class UnsupportedType(MossError, TypeError):
+    """A table, column or parameter is of a type that mossrules does not read."""
+
+
+class MissingDependency(MossError, ImportError):
+    """An optional package is needed and not installed."""
