@@ -1,0 +1,105 @@
+"""Folds over chunks of rows: map on threads, then combine in whatever order results arrive.
+
+Everything that reads rows is written as `fold(work, chunks, combine)` with an exact, associative
+and commutative `combine`, so the result cannot depend on the chunking, on the number of threads
+or on which chunk finishes first.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+import joblib
+
+from mossrules.exceptions import InvalidParameter
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+Progress = Callable[[str, int, int], None]  # (what is being done, chunks done, chunks in all)
+
+MAX_CHUNK_ROWS = 1 << 16
+MIN_CHUNK_ROWS = 1 << 11
+
+
+@dataclass(frozen=True)
+class RowRange:
+    """Rows start..stop-1 of the whole table."""
+
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def row_ranges(n_rows: int, *, n_jobs: int = 1, chunk_rows: int | None = None) -> list[RowRange]:
+    """Split the rows into chunks: at least one per thread where that pays, none too large."""
+    if chunk_rows is None:
+        share = -(-n_rows // n_jobs)
+        chunk_rows = max(MIN_CHUNK_ROWS, min(MAX_CHUNK_ROWS, share))
+    if chunk_rows < 1:
+        raise InvalidParameter(f"chunk_rows is {chunk_rows}; it must be at least 1.")
+    return [
+        RowRange(start, min(start + chunk_rows, n_rows)) for start in range(0, n_rows, chunk_rows)
+    ]
+
+
+def resolve_n_jobs(n_jobs: int | None) -> int:
+    """Return the number of threads: all the process may use for None or -1.
+
+    Results never depend on it. Inside a joblib worker (a grid search, say) it is the worker's
+    share, so nested calls do not fight for cores.
+    """
+    if n_jobs == 0 or (n_jobs is not None and not isinstance(n_jobs, int)):
+        raise InvalidParameter(f"n_jobs is {n_jobs!r}; pass None or a non-zero integer.")
+    return int(joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs))
+
+
+def fold(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    combine: Callable[[Result, Result], Result],
+    *,
+    n_jobs: int = 1,
+    stage: str = "",
+    progress: Progress | None = None,
+) -> Result:
+    """Return `combine` over `work(item)` for all items.
+
+    At most `n_jobs + 1` results exist at a time, however many chunks there are.
+    The first error stops the fold and is raised as it is.
+    """
+    combined: Result | None = None
+    for done, result in enumerate(_results(work, items, n_jobs), start=1):
+        combined = result if combined is None else combine(combined, result)
+        if progress is not None:
+            progress(stage, done, len(items))
+    if combined is None:
+        raise InvalidParameter("There is nothing to fold over: no chunks were given.")
+    return combined
+
+
+def _results(
+    work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int
+) -> Iterator[Result]:
+    if n_jobs == 1 or len(items) == 1:
+        yield from map(work, items)
+        return
+    waiting = iter(items)
+    with concurrent.futures.ThreadPoolExecutor(n_jobs) as pool:
+        running = {pool.submit(work, item) for item in islice(waiting, n_jobs + 1)}
+        try:
+            while running:
+                finished, running = concurrent.futures.wait(
+                    running, return_when=concurrent.futures.FIRST_COMPLETED
+                )
+                running |= {pool.submit(work, item) for item in islice(waiting, len(finished))}
+                for future in finished:
+                    yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
