@@ -1,0 +1,329 @@
+"""Columns -> small integer codes, with cuts learned from training rows only.
+
+Codes (uint8)
+    0          missing
+    1, 2, ...  bins of an ordered column from low to high, or levels of a categorical one
+    last + 1   (categorical only) any level not seen in training, or too rare to have its own code
+
+Bin j of a number is `cut[j-1] < x <= cut[j]`, so a row's code depends on that row alone.
+Cuts sit between two neighbouring training values, at the number with the fewest digits there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from mossrules._kernels.draws import ROW_SAMPLE, hash_rows, stream_key
+from mossrules._kernels.encoding import encode_numbers
+from mossrules._typing import AnyArray, BoolArray, CodeArray, FloatArray, IntArray
+from mossrules.chunks import Progress, RowRange, fold
+from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTable
+from mossrules.table import Column, Kind, Label, Table
+
+MISSING = 0
+MAX_BINS = 250  # codes are uint8, less those for missing and for unseen levels
+SAMPLE_ROWS = 100_000  # rows that cuts are taken from when there are more
+SAMPLE_VALUES = 50_000_000  # the same limit for very wide tables
+
+
+@dataclass(frozen=True)
+class BinnedColumn:
+    """How the values of one column map to codes, and back to words.
+
+    `cuts` are the thresholds between the bins (of numbers, or of the ranks of ordered levels).
+    `levels` are the labels of a categorical or ordered column.
+    """
+
+    name: str
+    kind: Kind
+    cuts: tuple[float, ...] = ()
+    levels: tuple[Label, ...] = ()
+    code_of_level: dict[Label | None, int] = field(
+        init=False, repr=False, compare=False, hash=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.kind is Kind.ORDERED:
+            ranks = np.arange(len(self.levels))
+            codes = 1 + np.searchsorted(np.array(self.cuts), ranks, side="left")
+        else:
+            codes = 1 + np.arange(len(self.levels))
+        code_of_level = dict(zip(self.levels, codes.tolist(), strict=True))
+        object.__setattr__(self, "code_of_level", {None: MISSING, **code_of_level})
+
+    @property
+    def n_values(self) -> int:
+        """Number of bins or levels seen in training; they have codes 1 to n_values."""
+        return len(self.levels) if self.kind is Kind.CATEGORICAL else len(self.cuts) + 1
+
+    @property
+    def n_codes(self) -> int:
+        """Number of distinct codes, missing and unseen among them."""
+        return self.n_values + (2 if self.kind is Kind.CATEGORICAL else 1)
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether a split takes one level against the rest; two levels just have one cut."""
+        return self.kind is Kind.CATEGORICAL and len(self.levels) > 2
+
+    def encode(self, column: Column, rows: RowRange) -> CodeArray:
+        """Return the codes of some rows of a table's column."""
+        self._check_kind(column)
+        values = column.read(rows.start, rows.stop)
+        if self.kind in (Kind.NUMERIC, Kind.BOOLEAN):
+            check_finite(self.name, values)
+            codes = np.empty(len(values), dtype=np.uint8)
+            encode_numbers(values, np.array(self.cuts, dtype=np.float64), codes)
+            return codes
+        # A level that training did not know is one more category, but has no place in an order.
+        unseen = self.n_values + 1 if self.kind is Kind.CATEGORICAL else MISSING
+        lookup = self.code_of_level
+        return np.fromiter(
+            (lookup.get(label, unseen) for label in values), dtype=np.uint8, count=len(values)
+        )
+
+    def _check_kind(self, column: Column) -> None:
+        numbers = (Kind.NUMERIC, Kind.BOOLEAN)
+        if (self.kind in numbers) != (column.kind in numbers):
+            raise InvalidColumn(
+                f"Column {self.name!r} was {self.kind.value} in training and is "
+                f"{column.kind.value} now; convert it to the type it had."
+            )
+
+
+@dataclass(frozen=True)
+class Binning:
+    """The codes of a whole table."""
+
+    columns: tuple[BinnedColumn, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names, in training order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def n_codes(self) -> int:
+        """The largest number of codes of any column."""
+        return max(column.n_codes for column in self.columns)
+
+    @property
+    def nominal_levels(self) -> IntArray:
+        """Number of levels of the columns that are split by equality, 0 for the others."""
+        return np.array(
+            [column.n_values if column.is_nominal else 0 for column in self.columns], dtype=np.int64
+        )
+
+    def __getitem__(self, name: str) -> BinnedColumn:
+        return self.columns[self.index(name)]
+
+    def index(self, name: str) -> int:
+        """Return the position of a column."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise InvalidParameter(f"There is no column {name!r} in this binning.") from None
+
+    def encode(self, table: Table, rows: RowRange | None = None) -> CodeArray:
+        """Return codes (columns, rows) of a table that has, by name, the training columns."""
+        table = table.select(self.names)
+        rows = RowRange(0, table.n_rows) if rows is None else rows
+        codes = np.empty((len(self.columns), len(rows)), dtype=np.uint8)
+        for position, (binned, column) in enumerate(zip(self.columns, table.columns, strict=True)):
+            codes[position] = binned.encode(column, rows)
+        return codes
+
+
+def fit_binning(
+    table: Table,
+    chunks: Sequence[RowRange],
+    *,
+    n_bins: int = 10,
+    weights: FloatArray | None = None,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> Binning:
+    """Learn the cuts and levels of every column from the training rows.
+
+    A numeric column with at most `n_bins` distinct values keeps them; otherwise its cuts are the
+    quantiles j / n_bins (of a fixed sample of SAMPLE_ROWS rows when there are more).
+    Rows of weight zero are as if they were not there.
+    """
+    if not 2 <= n_bins <= MAX_BINS:
+        raise InvalidParameter(f"n_bins is {n_bins}; choose between 2 and {MAX_BINS}.")
+    most = min(SAMPLE_ROWS, max(1000, SAMPLE_VALUES // len(table.columns)))
+    summary = fold(
+        partial(_summarise, table, weights, most),
+        chunks,
+        partial(_Summary.combine, most=most),
+        n_jobs=n_jobs,
+        stage="reading columns",
+        progress=progress,
+    )
+    columns = tuple(
+        _bin_column(column, summary.columns[position], summary.weights, n_bins)
+        for position, column in enumerate(table.columns)
+    )
+    if all(column.n_values < 2 and not column.is_nominal for column in columns) and not any(
+        part.n_missing and part.n_present for part in summary.columns
+    ):
+        raise InvalidTable(
+            "Every column is constant or all missing, so there is nothing to make rules from; "
+            "check that the right columns were passed."
+        )
+    return Binning(columns)
+
+
+# --- what one pass over the rows learns of each column -----------------------------------------
+
+
+@dataclass
+class _ColumnSummary:
+    """Sampled numbers with the exact range, or exact counts of levels."""
+
+    n_missing: int
+    n_present: int
+    numbers: FloatArray  # at the sampled rows; empty for labels
+    low: float = np.inf
+    high: float = -np.inf
+    counts: Counter[Label] = field(default_factory=Counter)
+
+
+@dataclass
+class _Summary:
+    """Summaries of all columns over some rows, with one row sample for all of them.
+
+    The sample is the rows with the smallest hashes, a set that does not depend on the chunking.
+    """
+
+    hashes: AnyArray
+    weights: FloatArray
+    columns: list[_ColumnSummary]
+
+    @staticmethod
+    def combine(a: _Summary, b: _Summary, most: int) -> _Summary:
+        hashes = np.concatenate([a.hashes, b.hashes])
+        keep = np.argsort(hashes)[:most]
+        return _Summary(
+            hashes[keep],
+            np.concatenate([a.weights, b.weights])[keep],
+            [
+                _ColumnSummary(
+                    left.n_missing + right.n_missing,
+                    left.n_present + right.n_present,
+                    np.concatenate([left.numbers, right.numbers])[keep]
+                    if len(left.numbers)
+                    else left.numbers,
+                    min(left.low, right.low),
+                    max(left.high, right.high),
+                    left.counts + right.counts,
+                )
+                for left, right in zip(a.columns, b.columns, strict=True)
+            ],
+        )
+
+
+def _summarise(table: Table, weights: FloatArray | None, most: int, rows: RowRange) -> _Summary:
+    hashes = np.empty(len(rows), dtype=np.uint64)
+    hash_rows(stream_key(np.uint64(0), ROW_SAMPLE, 0), rows.start, hashes)
+    row_weights = np.ones(len(rows)) if weights is None else weights[rows.start : rows.stop]
+    used = row_weights > 0
+    keep = np.flatnonzero(used)
+    keep = keep[np.argsort(hashes[keep])[:most]]
+    columns = [_summarise_column(column, rows, used, keep) for column in table.columns]
+    return _Summary(hashes[keep], row_weights[keep], columns)
+
+
+def _summarise_column(
+    column: Column, rows: RowRange, used: BoolArray, keep: IntArray
+) -> _ColumnSummary:
+    values = column.read(rows.start, rows.stop)
+    if column.kind in (Kind.CATEGORICAL, Kind.ORDERED):
+        counts = Counter(values[used].tolist())
+        n_missing = counts.pop(None, 0)
+        return _ColumnSummary(n_missing, counts.total(), np.empty(0), counts=counts)
+    check_finite(column.name, values)
+    present = values[used & ~np.isnan(values)]
+    return _ColumnSummary(
+        n_missing=int(np.count_nonzero(used)) - len(present),
+        n_present=len(present),
+        numbers=values[keep],
+        low=present.min(initial=np.inf),
+        high=present.max(initial=-np.inf),
+    )
+
+
+def check_finite(name: str, values: FloatArray) -> None:
+    """Refuse infinities, naming the column."""
+    n_infinite = int(np.count_nonzero(np.isinf(values)))
+    if n_infinite:
+        raise InvalidColumn(
+            f"Column {name!r} has {n_infinite} infinite values (inf); "
+            "replace them by a finite number, or by NaN for missing."
+        )
+
+
+# --- from summaries to cuts ---------------------------------------------------------------------
+
+
+def _bin_column(
+    column: Column, summary: _ColumnSummary, weights: FloatArray, n_bins: int
+) -> BinnedColumn:
+    if column.kind is Kind.CATEGORICAL:
+        # Most frequent first when there are too many; the order of the codes is that of the labels.
+        ranked = sorted(summary.counts, key=lambda label: (-summary.counts[label], _order(label)))
+        levels = tuple(sorted(ranked[:MAX_BINS], key=_order))
+        return BinnedColumn(column.name, column.kind, levels=levels)
+    if column.kind is Kind.ORDERED:
+        ranks = [rank for rank, level in enumerate(column.levels) if summary.counts[level]]
+        counts = np.array([summary.counts[column.levels[rank]] for rank in ranks], dtype=np.float64)
+        cuts = find_cuts(np.array(ranks, dtype=np.float64), counts, n_bins)
+        return BinnedColumn(column.name, column.kind, tuple(np.floor(cuts)), column.levels)
+    present = ~np.isnan(summary.numbers)
+    numbers, weights = summary.numbers[present], weights[present]
+    if summary.n_present:
+        # The extremes of all rows, so that a column that varies has a cut whatever the sample.
+        numbers = np.append(numbers, [summary.low, summary.high])
+        weights = np.append(weights, [0.0, 0.0])
+    cuts = find_cuts(numbers, weights, n_bins)
+    return BinnedColumn(column.name, column.kind, tuple(cuts.tolist()))
+
+
+def _order(label: Label) -> tuple[str, Label]:
+    return type(label).__name__, label
+
+
+def find_cuts(values: FloatArray, weights: FloatArray, n_bins: int) -> FloatArray:
+    """Return increasing cuts: between all distinct values if they are few, else at quantiles."""
+    distinct, position = np.unique(values, return_inverse=True)
+    if len(distinct) < 2:
+        return np.empty(0)
+    if len(distinct) <= n_bins:
+        below = np.arange(len(distinct) - 1)
+    else:
+        share = np.cumsum(np.bincount(position, weights=weights)) / weights.sum()
+        # The tolerance lets a value that holds exactly the quantile close its bin.
+        below = np.searchsorted(share + 1e-12, np.arange(1, n_bins) / n_bins, side="left")
+        below = np.unique(below[below < len(distinct) - 1])
+    return np.array([shortest_between(distinct[i], distinct[i + 1]) for i in below])
+
+
+def shortest_between(low: float, high: float) -> float:
+    """Return the number with the fewest significant digits in [low, high).
+
+    Among those with equally few it is the one nearest the middle (zero has no digits at all).
+    """
+    if low <= 0.0 < high:
+        return 0.0
+    middle = low / 2 + high / 2
+    for digits in range(17):
+        for candidate in (middle, low):  # `low` decides when rounding the middle gives `high`
+            rounded = float(f"{candidate:.{digits}e}")
+            if low <= rounded < high:
+                return rounded
+    return float(low)
