@@ -1,0 +1,195 @@
+"""Histograms of one level of every tree, in one pass over a chunk of rows.
+
+Notation (shapes in brackets)
+    codes      bin codes                                             (columns, rows)
+    target     target on its integer grid                            (rows,)
+    weights    integer sample weights; empty means all ones          (rows,)
+    split_*    feature (-1 for a leaf), low and width of every node in heap order; a row goes left
+               when `low <= code < low + width`, one comparison of wrapped uint8  (trees, nodes)
+    features   columns to histogram at each node of the level, -1 for none   (trees, nodes, m)
+    histogram  [..., 0] weight and [..., 1] weighted target per code  (trees, nodes, m, codes, 2)
+"""
+
+import numpy as np
+from numba import njit
+
+from mossrules._kernels.draws import TREES_PER_DRAW, draw_uniforms, poisson
+from mossrules._typing import AnyArray, BitArray, CodeArray, IntArray
+
+BLOCK_ROWS = 2048  # rows handled together, so that all scratch stays in the first caches
+MAX_PAIR_CELLS = 4096  # largest joint histogram worth its flush
+
+
+@njit(nogil=True, cache=True)
+def add_level_histograms(
+    codes: CodeArray,
+    target: AnyArray,
+    weights: IntArray,
+    first_row: int,
+    group_keys: BitArray,
+    noise: IntArray,
+    split_feature: IntArray,
+    split_low: CodeArray,
+    split_width: CodeArray,
+    level: int,
+    features: IntArray,
+    histogram: IntArray,
+) -> None:
+    """Add one chunk's rows to `histogram`, in place.
+
+    Two columns share one scatter: their joint histogram is filled with a single addition per row
+    and split into its margins once per block, which halves the cost where bins are few.
+    """
+    n_rows = codes.shape[1]
+    n_trees, n_nodes, m, n_codes, _ = histogram.shape
+    paired = n_nodes * n_codes * n_codes <= MAX_PAIR_CELLS
+    n_cells = n_nodes * n_codes * (n_codes if paired else 1)
+    step = 2 if paired else 1
+
+    uniforms = np.empty((TREES_PER_DRAW, BLOCK_ROWS), np.uint16)
+    row_weight = np.empty(BLOCK_ROWS, np.int64)
+    row_target = np.empty(BLOCK_ROWS, np.int64)
+    node_of_row = np.zeros(BLOCK_ROWS, np.uint8)
+    cell_of_row = np.empty(BLOCK_ROWS, np.uint16)
+    cell_weight = np.zeros(n_cells + 1, np.int64)  # the last cell takes rows of finished nodes
+    cell_target = np.zeros(n_cells + 1, np.int64)
+
+    for block_start in range(0, n_rows, BLOCK_ROWS):
+        size = min(BLOCK_ROWS, n_rows - block_start)
+        block_codes = codes[:, block_start : block_start + size]
+        block_target = target[block_start : block_start + size]
+        block_weights = weights[block_start : block_start + size]
+        for group in range(group_keys.shape[0]):
+            first_tree = group * TREES_PER_DRAW
+            last_tree = min(first_tree + TREES_PER_DRAW, n_trees)
+            if not np.any(features[first_tree:last_tree] >= 0):
+                continue
+            draw_uniforms(group_keys[group], first_row + block_start, uniforms[:, :size])
+            for tree in range(first_tree, last_tree):
+                _weigh_rows(
+                    uniforms[tree - first_tree],
+                    block_target,
+                    block_weights,
+                    noise,
+                    row_weight,
+                    row_target,
+                )
+                _find_nodes(
+                    block_codes,
+                    split_feature[tree],
+                    split_low[tree],
+                    split_width[tree],
+                    level,
+                    node_of_row,
+                )
+                for j in range(0, m, step):
+                    with_partner = paired and j + 1 < m
+                    stride = n_codes if with_partner else 1
+                    cell_of_row[:size] = n_cells
+                    for node in range(n_nodes):
+                        first = features[tree, node, j]
+                        if first < 0:
+                            continue
+                        second = features[tree, node, j + 1] if with_partner else -1
+                        _place_rows(
+                            block_codes,
+                            first,
+                            second,
+                            stride,
+                            node * n_codes * stride,
+                            node,
+                            node_of_row,
+                            cell_of_row,
+                        )
+                    for i in range(size):
+                        cell = cell_of_row[i]
+                        cell_weight[cell] += row_weight[i]
+                        cell_target[cell] += row_target[i]
+                    for node in range(n_nodes):
+                        base = node * n_codes * stride
+                        for a in range(n_codes):
+                            for b in range(stride):
+                                cell = base + a * stride + b
+                                weight, total = cell_weight[cell], cell_target[cell]
+                                cell_weight[cell] = 0
+                                cell_target[cell] = 0
+                                histogram[tree, node, j, a, 0] += weight
+                                histogram[tree, node, j, a, 1] += total
+                                if with_partner:
+                                    histogram[tree, node, j + 1, b, 0] += weight
+                                    histogram[tree, node, j + 1, b, 1] += total
+
+
+@njit(inline="always")
+def _weigh_rows(
+    uniforms: AnyArray,
+    target: AnyArray,
+    weights: IntArray,
+    noise: IntArray,
+    row_weight: IntArray,
+    row_target: IntArray,
+) -> None:
+    """Set each row's weight and weighted target in one tree: bootstrap, or noise on the target."""
+    size = target.shape[0]
+    if noise.shape[0] == 0:
+        for i in range(size):
+            row_weight[i] = np.int64(poisson(uniforms[i]))
+            row_target[i] = row_weight[i] * np.int64(target[i])
+    else:
+        for i in range(size):
+            row_weight[i] = 1
+            row_target[i] = np.int64(target[i]) + noise[uniforms[i]]
+    if weights.shape[0] > 0:
+        for i in range(size):
+            row_weight[i] *= weights[i]
+            row_target[i] *= weights[i]
+
+
+@njit(inline="always")
+def _find_nodes(
+    codes: CodeArray,
+    feature: IntArray,
+    low: CodeArray,
+    width: CodeArray,
+    level: int,
+    node_of_row: CodeArray,
+) -> None:
+    """Walk each row down to its node of the level (numbered within the level)."""
+    size = codes.shape[1]
+    node_of_row[:size] = 0
+    for above in range(level):
+        first = (1 << above) - 1
+        for node in range((1 << above) - 1, -1, -1):
+            # From the last node to the first: children 2k and 2k+1 are never met again.
+            split = first + node
+            here, left = np.uint8(node), np.uint8(2 * node)
+            split_low, split_width = low[split], width[split]
+            column = codes[max(feature[split], 0)]  # the rows of a finished node may go anywhere
+            for i in range(size):
+                right = np.uint8(np.uint8(column[i] - split_low) >= split_width)
+                node_of_row[i] = (
+                    np.uint8(left + right) if node_of_row[i] == here else node_of_row[i]
+                )
+
+
+@njit(inline="always")
+def _place_rows(
+    codes: CodeArray,
+    first: int,
+    second: int,
+    stride: int,
+    base: int,
+    node: int,
+    node_of_row: CodeArray,
+    cell_of_row: AnyArray,
+) -> None:
+    """Set the cell of every row of one node in the (joint) histogram of one or two columns."""
+    codes_first = codes[first]
+    codes_second = codes[max(second, 0)]
+    use_second = np.uint16(1 if second >= 0 else 0)
+    here, base16, stride16 = np.uint8(node), np.uint16(base), np.uint16(stride)
+    for i in range(codes.shape[1]):
+        cell = np.uint16(
+            base16 + np.uint16(codes_first[i]) * stride16 + np.uint16(codes_second[i]) * use_second
+        )
+        cell_of_row[i] = cell if node_of_row[i] == here else cell_of_row[i]
