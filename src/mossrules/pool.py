@@ -1,0 +1,88 @@
+"""The pool of candidate rules: each distinct rule once, with the trees it appeared in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mossrules._typing import FloatArray, IntArray
+from mossrules.binning import Binning
+from mossrules.exceptions import InvalidParameter
+from mossrules.forest import Path, Step
+from mossrules.rules import Condition, Rule, condition_of_step
+
+
+@dataclass(frozen=True)
+class CandidatePool:
+    """Distinct rules, most frequent first; ties in the fixed order of the rules themselves.
+
+    `trees[i]` are the trees in which rule i appears; their number is its count, and as a share of
+    all trees its selection proportion.
+    """
+
+    rules: tuple[Rule, ...]
+    trees: tuple[frozenset[int], ...]
+    n_trees: int
+
+    @classmethod
+    def from_paths(
+        cls, paths: Iterable[tuple[int, Path]], binning: Binning, n_trees: int
+    ) -> CandidatePool:
+        """Collect the distinct rules among the paths of all trees."""
+        conditions: dict[Step, Condition] = {}
+        trees: dict[Rule, set[int]] = {}
+        for tree, path in paths:
+            for step in path:
+                if step not in conditions:
+                    conditions[step] = condition_of_step(step, binning.columns[step.feature])
+            rule = Rule.of(conditions[step] for step in path)
+            trees.setdefault(rule, set()).add(tree)
+        return cls._sorted(((rule, frozenset(found)) for rule, found in trees.items()), n_trees)
+
+    @classmethod
+    def _sorted(cls, members: Iterable[tuple[Rule, frozenset[int]]], n_trees: int) -> CandidatePool:
+        ordered = sorted(members, key=lambda each: (-len(each[1]), each[0].sort_key))
+        return cls(
+            tuple(rule for rule, _ in ordered), tuple(found for _, found in ordered), n_trees
+        )
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Number of trees in which each rule appears."""
+        return np.array([len(found) for found in self.trees], dtype=np.int64)
+
+    @property
+    def proportions(self) -> FloatArray:
+        """Share of trees in which each rule appears: the paper's Pi."""
+        return self.counts / self.n_trees
+
+    def cap(self, most: int) -> CandidatePool:
+        """Return the `most` most frequent rules."""
+        if most < 1:
+            raise InvalidParameter(f"The cap on candidate rules is {most}; it must be at least 1.")
+        return CandidatePool(self.rules[:most], self.trees[:most], self.n_trees)
+
+    def merge(self, groups: Sequence[Sequence[int]]) -> CandidatePool:
+        """Return the pool with each group of rules (by position) replaced by its simplest member.
+
+        The simplest is the shortest, then the most frequent; it counts in every tree in which any
+        member of the group appears. Rules in no group stay.
+        """
+        grouped = {position for group in groups for position in group}
+        members = [
+            (self.rules[i], self.trees[i]) for i in range(len(self.rules)) if i not in grouped
+        ]
+        for group in groups:
+            simplest = min(group, key=lambda i: (len(self.rules[i]), i))
+            found = frozenset[int]().union(*(self.trees[i] for i in group))
+            members.append((self.rules[simplest], found))
+        return self._sorted(members, self.n_trees)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __repr__(self) -> str:
+        return f"CandidatePool({len(self)} rules from {self.n_trees} trees)"
