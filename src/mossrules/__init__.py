@@ -1,0 +1,49 @@
+"""Short rule sets that predict well and come out the same when the data are perturbed."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mossrules._version import __version__
+
+if TYPE_CHECKING:
+    from mossrules.candidates import Candidates, find_candidates
+    from mossrules.exceptions import MossError
+    from mossrules.generators import FittedEnsemble
+    from mossrules.pool import CandidatePool
+    from mossrules.rules import Rule
+    from mossrules.statistics import Statistics
+
+__all__ = [
+    "CandidatePool",
+    "Candidates",
+    "FittedEnsemble",
+    "MossError",
+    "Rule",
+    "Statistics",
+    "__version__",
+    "find_candidates",
+]
+
+# Names are imported when first used: numba and narwhals take longer to load than `import mossrules`
+# should take.
+_HOME = {
+    "CandidatePool": "mossrules.pool",
+    "Candidates": "mossrules.candidates",
+    "FittedEnsemble": "mossrules.generators",
+    "MossError": "mossrules.exceptions",
+    "Rule": "mossrules.rules",
+    "Statistics": "mossrules.statistics",
+    "find_candidates": "mossrules.candidates",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'mossrules' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,27 @@
+"""Results as frames of whichever library the user has."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any, Literal, get_args
+
+import narwhals as nw
+
+from mossrules.exceptions import InvalidParameter, MissingDependency
+
+Backend = Literal["pandas", "polars", "pyarrow"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
+
+
+def make_frame(columns: dict[str, list[Any]], backend: Backend | None = None) -> Any:
+    """Return a frame of the named library, or of the first one that is installed."""
+    if backend is not None and backend not in BACKENDS:
+        raise InvalidParameter(f"backend is {backend!r}; choose one of {', '.join(BACKENDS)}.")
+    choices = BACKENDS if backend is None else (backend,)
+    for choice in choices:
+        if importlib.util.find_spec(choice) is not None:
+            return nw.from_dict(columns, backend=choice).to_native()
+    raise MissingDependency(
+        f"A frame needs {' or '.join(choices)}, which is not installed; "
+        f"run pip install {choices[0]}."
+    )

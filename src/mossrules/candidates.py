@@ -1,0 +1,246 @@
+"""From a table to candidate rules and their statistics, in one call.
+
+table -> binning -> forest -> rules -> pool -> statistics
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mossrules._frames import Backend, make_frame
+from mossrules._typing import FloatArray
+from mossrules.binning import Binning, fit_binning
+from mossrules.chunks import Progress, resolve_n_jobs, row_ranges
+from mossrules.encoded import EncodedTable, encode_table
+from mossrules.exceptions import InvalidParameter, InvalidTable, InvalidTarget
+from mossrules.generators import FittedEnsemble, ForestGenerator, Generator
+from mossrules.pool import CandidatePool
+from mossrules.rules import format_number
+from mossrules.statistics import Overlaps, Statistics, compute_overlaps, statistics_of_overlaps
+from mossrules.table import Table, read_vector, split_target
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Candidate rules, how often each was found, and all that a solver needs to choose among them.
+
+    Rules are in the order of the pool: the most frequently found first.
+    """
+
+    binning: Binning
+    pool: CandidatePool
+    statistics: Statistics
+
+    def __len__(self) -> int:
+        return len(self.pool)
+
+    @property
+    def texts(self) -> list[str]:
+        """The rules in the user's units."""
+        return [rule.text(self.binning) for rule in self.pool.rules]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return lists of the rules' texts, counts, proportions, coverages and mean targets."""
+        statistics = self.statistics
+        means = statistics.target_mean + statistics.target_scale * statistics.values
+        return {
+            "rule": self.texts,
+            "count": self.pool.counts.tolist(),
+            "proportion": self.pool.proportions.tolist(),
+            "coverage": (statistics.support / statistics.n).tolist(),
+            "mean": means.tolist(),
+        }
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """Return `columns()` as a pandas frame (or polars or pyarrow, by name)."""
+        return make_frame(self.columns(), backend)
+
+    def __str__(self) -> str:
+        lines = [repr(self), "  share  rows   mean  rule"]
+        table = self.columns()
+        for i in range(min(10, len(self))):
+            mean = format_number(float(f"{table['mean'][i]:.3g}"))
+            lines.append(
+                f"  {table['proportion'][i]:5.1%}  {table['coverage'][i]:4.0%}  {mean:>5}  "
+                f"{table['rule'][i]}"
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return (
+            f"Candidates({len(self)} rules from {self.pool.n_trees} trees on "
+            f"{self.statistics.n:g} rows)"
+        )
+
+
+def find_candidates(
+    X: Any,
+    y: Any,
+    *,
+    n_trees: int = 500,
+    max_depth: int = 2,
+    n_bins: int = 10,
+    max_features: float = 1 / 3,
+    min_leaf: float = 1,
+    generator: Any = "forest",
+    noise: float = 1.0,
+    inner_nodes: bool = False,
+    max_candidates: int | None = 2000,
+    merge_identical: bool = False,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    chunk_rows: int | None = None,
+    progress: Progress | None = None,
+) -> Candidates:
+    """Find candidate rules in a table and compute their statistics.
+
+    The result is a function of the rows, the parameters and the seed: it does not depend on
+    `n_jobs` or `chunk_rows`, nor on the machine.
+
+    Parameters
+    ----------
+    X : pandas, polars or pyarrow table, or two-dimensional array
+        Numbers, booleans, strings and categories are used as they are; missing values are allowed.
+    y : one number per row, or the name of the target's column in X
+    n_trees, max_depth, max_features, min_leaf
+        The forest: trees, their depth (1 to 6), the share of columns each split looks at, and the
+        least number of bootstrap rows in a leaf.
+    n_bins : most bins of a numeric column
+    generator : "forest", "noisy-target", or a fitted scikit-learn ensemble
+    noise : standard deviation of the noise of "noisy-target", in those of the target
+    inner_nodes : whether inner nodes of the trees are rules as well as leaves (as in SIRUS)
+    max_candidates : keep only the most frequent rules; None keeps all
+    merge_identical : whether rules that hold on the same rows become one
+    sample_weight : one non-negative number per row
+    random_state : integer seed; None is the seed 0, so that the same call gives the same rules
+    n_jobs : threads; None uses all cores
+    chunk_rows : rows per chunk; None lets the library choose
+    progress : called as progress(stage, done, total) after each chunk of each pass
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> find_candidates(X, y, n_trees=100)
+    Candidates(... rules from 100 trees on 442 rows)
+    """
+    jobs = resolve_n_jobs(n_jobs)
+    if generator in ("forest", "noisy-target"):
+        generator = ForestGenerator(
+            n_trees=n_trees,
+            max_depth=max_depth,
+            max_features=max_features,
+            min_leaf=min_leaf,
+            noise=noise if generator == "noisy-target" else None,
+            seed=resolve_seed(random_state),
+        )
+    source = resolve_generator(generator)
+    table, target = split_target(X, y)
+    weights = read_weights(sample_weight, table.n_rows)
+    data = encode_rows(
+        table,
+        target,
+        weights,
+        source,
+        n_bins=n_bins,
+        chunk_rows=chunk_rows,
+        n_jobs=jobs,
+        progress=progress,
+    )
+    paths = source.paths(data, inner_nodes=inner_nodes, n_jobs=jobs, progress=progress)
+    pool = CandidatePool.from_paths(paths, data.binning, source.n_trees)
+    if not pool.rules:
+        raise InvalidTable(
+            "No tree found a split, so there are no rules; there may be too few rows for "
+            f"min_leaf={min_leaf}, or no column that explains the target."
+        )
+    if max_candidates is not None:
+        pool = pool.cap(max_candidates)
+    overlaps = compute_overlaps(data, pool.rules, n_jobs=jobs, progress=progress)
+    if merge_identical:
+        pool, overlaps = merge_pool(pool, overlaps)
+    return Candidates(data.binning, pool, statistics_of_overlaps(data, overlaps, pool.counts))
+
+
+def resolve_generator(generator: Any) -> Generator:
+    """Return the source of rules that a user's `generator` means."""
+    if isinstance(generator, ForestGenerator | FittedEnsemble):
+        return generator
+    if hasattr(generator, "fit"):
+        return FittedEnsemble(generator)
+    raise InvalidParameter(
+        f"generator is {generator!r}; pass 'forest', 'noisy-target' or a fitted scikit-learn "
+        "ensemble of trees."
+    )
+
+
+def resolve_seed(random_state: Any) -> int:
+    """Return a seed below 2^63 from an integer, a NumPy generator or None (the seed 0)."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(1 << 63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64))
+    if isinstance(random_state, int | np.integer) and 0 <= int(random_state) < 1 << 63:
+        return int(random_state)
+    raise InvalidParameter(
+        f"random_state is {random_state!r}; pass None, a non-negative integer or a NumPy generator."
+    )
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    """Return non-negative weights, or None when all rows count alike."""
+    if sample_weight is None:
+        return None
+    weights = read_vector(sample_weight, "sample_weight", n_rows)
+    if weights.min() < 0:
+        raise InvalidTarget("sample_weight has negative values; weights must be zero or more.")
+    if np.count_nonzero(weights) < 2:
+        raise InvalidTarget(
+            "sample_weight leaves fewer than two rows with positive weight; a rule needs more."
+        )
+    return weights
+
+
+def encode_rows(
+    table: Table,
+    target: FloatArray,
+    weights: FloatArray | None,
+    source: Generator,
+    *,
+    n_bins: int,
+    chunk_rows: int | None,
+    n_jobs: int,
+    progress: Progress | None,
+) -> EncodedTable:
+    """Learn the bins of a table and apply them: two passes over the rows."""
+    if table.n_rows < 2:
+        raise InvalidTable(
+            f"The table has {table.n_rows} sample(s) (n_samples={table.n_rows}, shape="
+            f"({table.n_rows}, {len(table.columns)})) while a minimum of 2 is required; add rows."
+        )
+    chunks = row_ranges(table.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
+    binning = fit_binning(
+        table, chunks, n_bins=n_bins, weights=weights, n_jobs=n_jobs, progress=progress
+    )
+    return encode_table(
+        table,
+        target,
+        source.adapt(binning),
+        chunks,
+        weights=weights,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def merge_pool(pool: CandidatePool, overlaps: Overlaps) -> tuple[CandidatePool, Overlaps]:
+    """Make one rule of those that hold on exactly the same rows."""
+    merged = pool.merge(overlaps.identical())
+    position = {rule: number for number, rule in enumerate(pool.rules)}
+    return merged, overlaps.take(np.array([position[rule] for rule in merged.rules]))
