@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from scipy.special import ndtri
 
-from mossrules._typing import IntArray
+from mossrules._typing import FloatArray, IntArray
 from mossrules.binning import MAX_BINS, MISSING, BinnedColumn, Binning
 from mossrules.chunks import Progress
 from mossrules.encoded import EncodedTable
@@ -152,7 +152,7 @@ class FittedEnsemble:
         thresholds: list[set[float]] = [set() for _ in binning.columns]
         for tree in self._trees():
             for feature, threshold in zip(tree.feature, tree.threshold, strict=True):
-                if feature >= 0:
+                if feature >= 0 and np.isfinite(threshold):
                     thresholds[feature].add(float(threshold))
         return Binning(
             tuple(
@@ -177,20 +177,16 @@ class FittedEnsemble:
         has_missing = data.has_missing
         cuts = [np.array(column.cuts) for column in data.binning.columns]
         for number, tree in enumerate(self._trees()):
-            goes_left = getattr(tree, "missing_go_to_left", np.zeros(tree.node_count, dtype=bool))
             stack: list[tuple[int, Path]] = [(0, ())]
             while stack:
                 node, path = stack.pop()
                 feature = int(tree.feature[node])
                 if path and (feature < 0 or inner_nodes) and _has_room(path):
                     yield number, path
-                if feature < 0 or not len(cuts[feature]):
-                    continue
-                last_left = 1 + _nearest(cuts[feature], float(tree.threshold[node]))
-                low = MISSING if has_missing[feature] and goes_left[node] else 1
-                split = (feature, low, last_left + 1 - low, has_missing[feature])
-                stack.append((int(tree.children_right[node]), (*path, Step(*split, False))))
-                stack.append((int(tree.children_left[node]), (*path, Step(*split, True))))
+                if feature >= 0 and (has_missing[feature] or len(cuts[feature])):
+                    left, right = _steps(tree, node, cuts[feature], has_missing[feature])
+                    stack.append((int(tree.children_right[node]), (*path, right)))
+                    stack.append((int(tree.children_left[node]), (*path, left)))
 
     def _check_columns(self, binning: Binning) -> None:
         if self.model.n_features_in_ != len(binning.columns):
@@ -221,17 +217,26 @@ class FittedEnsemble:
         return BinnedColumn(column.name, column.kind, tuple(cuts))
 
 
-def _nearest(cuts: Any, threshold: float) -> int:
-    """Return the position of the nearest cut, the lower one of two equally near."""
-    return int(np.argmin(np.abs(cuts - threshold)))
+def _steps(tree: Any, node: int, cuts: FloatArray, has_missing: bool) -> tuple[Step, Step]:
+    """Return the steps to the left and to the right child of a scikit-learn node."""
+    feature, threshold = int(tree.feature[node]), float(tree.threshold[node])
+    if not len(cuts) or np.isinf(threshold):
+        # Present values on the left, missing ones on the right: our left-hand set is {missing}.
+        split = (feature, MISSING, 1, has_missing)
+        return Step(*split, goes_left=False), Step(*split, goes_left=True)
+    nearest = int(np.argmin(np.abs(cuts - threshold)))  # the lower one of two equally near
+    low = MISSING if has_missing and tree.missing_go_to_left[node] else 1
+    split = (feature, low, nearest + 2 - low, has_missing)
+    return Step(*split, goes_left=True), Step(*split, goes_left=False)
 
 
 def _has_room(path: Path) -> bool:
-    """Tell whether some code satisfies all steps of a path on ordered columns."""
-    bounds: dict[int, tuple[int, int]] = {}
+    """Tell whether some code satisfies all steps of a path; sets of codes are bits of integers."""
+    codes: dict[int, int] = {}
     for step in path:
-        low, high = bounds.get(step.feature, (1, MAX_BINS))
-        cut = step.low + step.width - 1
-        low, high = (low, min(high, cut)) if step.goes_left else (max(low, cut + 1), high)
-        bounds[step.feature] = (low, high)
-    return all(low <= high for low, high in bounds.values())
+        left = ((1 << step.width) - 1) << step.low
+        side = left if step.goes_left else ~left
+        if not step.has_missing:
+            side &= ~(1 << MISSING)
+        codes[step.feature] = codes.get(step.feature, (1 << 256) - 1) & side
+    return all(codes.values())
