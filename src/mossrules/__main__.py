@@ -1,0 +1,5 @@
+"""`python -m mossrules` is the command line."""
+
+from mossrules.cli import main
+
+main()

@@ -1,0 +1,69 @@
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from mossrules import __version__, cli
+from mossrules.exceptions import InvalidTable
+
+runner = CliRunner()
+
+
+def test_the_demo_prints_rules_with_their_figures():
+    """A person sees rules in plain words, how often they were found, and what they cover."""
+    result = runner.invoke(cli.app, ["demo", "--rules", "5", "--trees", "50"])
+    assert result.exit_code == 0
+    assert "442 patients" in result.output
+    assert result.output.count("bmi") + result.output.count("s5") >= 5
+    assert "from 50 trees on 442 rows" in result.output
+
+
+def test_the_demo_is_the_same_every_time():
+    """Two runs print the same table."""
+    outputs = [
+        [
+            line
+            for line in runner.invoke(cli.app, ["demo", "--trees", "20"]).output.splitlines()
+            if "│" in line
+        ]
+        for _ in range(2)
+    ]
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0]) == 12
+
+
+def test_the_version_is_printed():
+    """--version prints the version and stops."""
+    result = runner.invoke(cli.app, ["--version"])
+    assert result.exit_code == 0
+    assert __version__ in result.output
+
+
+def test_every_command_has_help():
+    """No command is without a sentence."""
+    for command in cli.app.registered_commands:
+        result = runner.invoke(cli.app, [command.callback.__name__, "--help"])
+        assert result.exit_code == 0
+        assert command.callback.__doc__.splitlines()[0][:40] in result.output
+
+
+def test_an_error_of_ours_is_one_sentence_and_a_failing_exit(monkeypatch, capsys):
+    """No traceback reaches a person at the terminal."""
+
+    def fail():
+        raise InvalidTable("The table has no columns; add some.")
+
+    monkeypatch.setattr(cli, "app", fail)
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 1
+    assert capsys.readouterr().err == "error: The table has no columns; add some.\n"
+
+
+def test_the_installed_command_runs():
+    """`python -m mossrules` is the command line."""
+    result = subprocess.run(
+        [sys.executable, "-m", "mossrules", "--version"], capture_output=True, text=True, check=True
+    )
+    assert __version__ in result.stdout

@@ -1,0 +1,75 @@
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mossrules
+
+PACKAGE = Path(mossrules.__file__).parent
+# One direction of flow: a module imports only from its left.
+FLOW = [
+    "_version", "_typing", "exceptions", "_frames", "_kernels", "table", "chunks", "grid",
+    "binning", "encoded", "forest", "generators", "rules", "pool", "statistics", "candidates",
+    "cli", "__main__",
+]  # fmt: skip
+
+
+def imported_modules(path):
+    """Return the first parts of mossrules modules that a file imports."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and node.module.startswith("mossrules.")
+        ):
+            names.add(node.module.split(".")[1])
+    return names
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
+def test_a_module_imports_only_from_its_left(path):
+    """Imports follow the order of the pipeline, and every module has its place in it."""
+    if path.parent == PACKAGE and path.stem == "__init__":
+        return
+    own = "_kernels" if path.parent.name == "_kernels" else path.stem
+    position = FLOW.index(own)
+    for name in imported_modules(path) - {own}:
+        assert FLOW.index(name) < position, f"{own} imports {name}"
+
+
+def test_importing_the_package_loads_none_of_the_heavy_libraries():
+    """numba, scikit-learn, narwhals and frame libraries wait until they are used."""
+    heavy = [
+        "numba",
+        "sklearn",
+        "scipy",
+        "narwhals",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "rich",
+        "numpy",
+    ]
+    code = f"import sys, mossrules; print([name for name in {heavy} if name in sys.modules])"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
+
+
+def test_finding_candidates_needs_no_frame_library():
+    """The core works on arrays and dicts where pandas, polars and pyarrow are not installed."""
+    code = (
+        "import sys\n"
+        "for name in ('pandas', 'polars', 'pyarrow'): sys.modules[name] = None\n"
+        "import numpy as np, mossrules\n"
+        "X = np.random.default_rng(0).normal(size=(100, 3))\n"
+        "print(mossrules.find_candidates(X, X[:, 0], n_trees=10))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "x0" in result.stdout
