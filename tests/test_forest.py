@@ -8,6 +8,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from mossrules import forest as forest_module
+from mossrules._kernels.draws import draw_features
 from mossrules.exceptions import InvalidParameter
 from mossrules.forest import count_features, grow_forest
 from mossrules.generators import FittedEnsemble
@@ -218,6 +219,32 @@ def test_constant_columns_are_passed_over_until_one_varies():
     X[:, 5] = rng.normal(size=100)
     forest = grow_forest(encode(X, X[:, 5]), n_trees=30, max_features=1, seed=0)
     assert (forest.feature[:, 0] == 5).all()
+
+
+def test_a_redraw_takes_the_first_column_that_varies_and_not_the_best():
+    """Past the columns drawn at first, the search stops at one that varies, as in scikit-learn."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    X = np.zeros((200, 6))
+    X[:, 3:] = y[:, None] + rng.normal(size=(200, 3)) * [0.1, 1.0, 10.0]
+    forest = grow_forest(encode(X, y), n_trees=200, max_depth=1, max_features=2, seed=0)
+    ranks = np.empty((200, 1, 6), dtype=np.int64)
+    draw_features(np.uint64(0), 0, 0, np.ones((200, 1), dtype=bool), 6, 0, ranks)
+    redrawn = [tree for tree in range(200) if (ranks[tree, 0, :2] < 3).all()]
+    assert len(redrawn) > 20
+    for tree in redrawn:
+        assert forest.feature[tree, 0] == next(rank for rank in ranks[tree, 0] if rank >= 3)
+
+
+def test_a_cut_through_empty_bins_lies_in_their_middle():
+    """Where a node has no rows in bins 3 to 8, the cut leaves as many of them on either side."""
+    x = np.concatenate([np.tile([0.0, 1.0, 8.0, 9.0], 50), np.tile(np.arange(10.0), 20)])
+    z = np.repeat([0.0, 1.0], 200)
+    y = 100 * z + (x > 4) * (z == 0)
+    forest = grow_forest(encode({"x": x, "z": z}, y), n_trees=10, max_features=1.0)
+    assert (forest.feature[:, :2] == [1, 0]).all()
+    assert (forest.low[:, 1] == 1).all()
+    assert (forest.width[:, 1] == 5).all()
 
 
 def test_a_pure_node_is_not_split():

@@ -87,11 +87,12 @@ def test_a_forest_on_codes_is_read_back_without_loss():
             assert (step.feature, step.low + step.width - 1) in thresholds
 
 
-def test_missing_values_go_where_the_model_sends_them():
-    """A rule admits missing values exactly when the model's leaf does."""
+@pytest.mark.parametrize("shift", [-1.5, 0.0, 1.5, 5.0], ids=lambda shift: f"shift {shift}")
+def test_missing_values_go_where_the_model_sends_them(shift):
+    """A rule admits missing values exactly when the model's leaf does: left, right or alone."""
     X, y = table(400)
     X[:80, 0] = np.nan
-    y[:80] += 3
+    y[:80] = shift + 0.1 * y[:80]
     model = RandomForestRegressor(6, max_depth=2, random_state=1, max_features=1.0).fit(X, y)
     source = FittedEnsemble(model, thresholds="exact")
     data = encode(X, y, source=source)
@@ -100,6 +101,19 @@ def test_missing_values_go_where_the_model_sends_them():
         assert {row.tobytes() for row in activations_of_tree(source, data, tree)} == {
             (leaves == leaf).tobytes() for leaf in np.unique(leaves)
         }
+
+
+def test_splits_on_missing_values_that_the_table_does_not_have_make_no_rules():
+    """A model fitted with missing values, read on rows without them, has no rule about them."""
+    X, y = table(400)
+    X[:80, 0] = np.nan
+    y[:80] = 9.0
+    model = RandomForestRegressor(6, max_depth=2, random_state=1, max_features=1.0).fit(X, y)
+    data = encode(X[80:], y[80:])
+    pool = CandidatePool.from_paths(FittedEnsemble(model).paths(data), data.binning, 6)
+    texts = [rule.text(data.binning) for rule in pool.rules]
+    assert len(texts) >= 2
+    assert not any("is missing" in text for text in texts)
 
 
 def test_inner_nodes_are_given_when_asked_for():
