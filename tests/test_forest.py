@@ -268,7 +268,8 @@ def test_paths_of_leaves_partition_the_rows_and_inner_nodes_add_their_parents():
 
 
 @pytest.mark.parametrize(
-    ("max_features", "expected"), [(1 / 3, 6), (0.01, 1), (1.0, 20), (3, 3), (50, 20), (1, 1)]
+    ("max_features", "expected"),
+    [(1 / 3, 6), (0.01, 1), (1.0, 20), (3, 3), (50, 20), (np.int64(3), 3)],
 )
 def test_features_per_split_are_counted_as_in_scikit_learn(max_features, expected):
     """A float is a share of the columns, at least one; an integer is their number."""

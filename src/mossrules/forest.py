@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mossrules._checks import check_integer, check_number
 from mossrules._kernels.draws import BOOTSTRAP, TREES_PER_DRAW, draw_features, stream_key
 from mossrules._kernels.histograms import add_level_histograms
 from mossrules._kernels.splits import ALL_CONSTANT, INACTIVE, choose_splits
@@ -116,10 +117,11 @@ def grow_forest(
     min_leaf : least number of bootstrap rows in a leaf (with sample weights: of average rows).
     noise : 65536 equally likely amounts to add to the target instead of the bootstrap.
     """
+    max_depth = check_integer("max_depth", max_depth, most=MAX_DEPTH)
     n_columns = len(data.binning.columns)
     grower = _Grower(
         data=data,
-        forest=Forest.unsplit(n_trees, _checked_depth(max_depth)),
+        forest=Forest.unsplit(check_integer("n_trees", n_trees), max_depth),
         n_drawn=count_features(max_features, n_columns),
         min_leaf_weight=_leaf_weight(data, min_leaf),
         seed=np.uint64(seed),
@@ -134,30 +136,23 @@ def grow_forest(
 
 def count_features(max_features: float, n_columns: int) -> int:
     """Return how many columns a split looks at, as scikit-learn counts them."""
-    if isinstance(max_features, int) and max_features >= 1:
-        return min(max_features, n_columns)
-    if isinstance(max_features, float) and 0.0 < max_features <= 1.0:
+    if isinstance(max_features, int | np.integer) and max_features >= 1:
+        return min(int(max_features), n_columns)
+    if isinstance(max_features, float | np.floating) and 0.0 < max_features <= 1.0:
         return max(1, int(max_features * n_columns))
     raise InvalidParameter(
         f"max_features is {max_features!r}; pass a share in (0, 1] or a number of columns."
     )
 
 
-def _checked_depth(max_depth: int) -> int:
-    if not 1 <= max_depth <= MAX_DEPTH:
-        raise InvalidParameter(f"max_depth is {max_depth}; choose between 1 and {MAX_DEPTH}.")
-    return max_depth
-
-
 def _leaf_weight(data: EncodedTable, min_leaf: float) -> int:
     """Return `min_leaf` rows in the integer units of the weights."""
-    if min_leaf < 1:
-        raise InvalidParameter(f"min_leaf is {min_leaf}; it must be at least 1.")
+    min_leaf = check_number("min_leaf", min_leaf)
     if not data.is_weighted:
         return int(np.ceil(min_leaf))
     # A leaf of one row is any leaf: rows lighter than the average may stand alone.
     average = data.moments.weight / data.moments.rows
-    return 1 if min_leaf == 1 else max(1, round(min_leaf * average))
+    return 1 if min_leaf <= 1 else max(1, round(min_leaf * average))
 
 
 @dataclass

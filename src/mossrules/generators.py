@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from scipy.special import ndtri
 
+from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.binning import MAX_BINS, MISSING, BinnedColumn, Binning
 from mossrules.chunks import Progress
@@ -61,10 +62,9 @@ class ForestGenerator:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.n_trees < 1:
-            raise InvalidParameter(f"n_trees is {self.n_trees}; it must be at least 1.")
-        if self.noise is not None and not self.noise > 0:
-            raise InvalidParameter(f"noise is {self.noise}; it must be positive.")
+        check_integer("n_trees", self.n_trees)
+        if self.noise is not None:
+            check_number("noise", self.noise)
 
     def adapt(self, binning: Binning) -> Binning:
         """Return the binning as it is: our trees split where the bins are."""

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from mossrules._checks import check_integer
 from mossrules._typing import FloatArray, IntArray
 from mossrules.binning import Binning
-from mossrules.exceptions import InvalidParameter
 from mossrules.forest import Path, Step
 from mossrules.rules import Condition, Rule, condition_of_step
 
@@ -61,8 +61,7 @@ class CandidatePool:
 
     def cap(self, most: int) -> CandidatePool:
         """Return the `most` most frequent rules."""
-        if most < 1:
-            raise InvalidParameter(f"The cap on candidate rules is {most}; it must be at least 1.")
+        most = check_integer("max_candidates", most)
         return CandidatePool(self.rules[:most], self.trees[:most], self.n_trees)
 
     def merge(self, groups: Sequence[Sequence[int]]) -> CandidatePool:
