@@ -1,0 +1,65 @@
+"""Tables to measure on: generated ones, and OpenML files kept beside the repository."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from benchmarks._harness import ROOT, THREADS, Skipped
+from mossrules import find_candidates
+from mossrules.candidates import encode_rows
+from mossrules.encoded import EncodedTable
+from mossrules.generators import ForestGenerator
+from mossrules.table import split_target
+
+Floats = npt.NDArray[np.float64]
+
+OPENML = ROOT.parent / "shared" / "data" / "openml"
+
+
+def synthetic(n_rows: int, n_columns: int, seed: int) -> tuple[Floats, Floats]:
+    """Return normal columns and a target with steps, slopes and an interaction in the first six."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, n_columns))
+    y = 2.0 * (X[:, 0] > 0.3) + X[:, 1] + 1.5 * (X[:, 2] > 0) * (X[:, 3] < 0.5)
+    y += 0.7 * np.sin(2 * X[:, 4]) + 0.5 * np.abs(X[:, 5]) + rng.standard_normal(n_rows)
+    return X, y
+
+
+def read_openml(name: str) -> tuple[pd.DataFrame, Floats]:
+    """Return the features and the target of `name`.csv.gz."""
+    path = OPENML / f"{name}.csv.gz"
+    if not path.exists():
+        raise Skipped(f"{path.name} is not in {path.parent.relative_to(ROOT.parent)}")
+    frame = pd.read_csv(path)
+    target = frame.pop("target").to_numpy(dtype=np.float64)
+    return frame.astype(np.float64), target
+
+
+def encode(X: Any, y: Floats) -> EncodedTable:
+    """Return the table as the forest and the statistics see it."""
+    table, target = split_target(X, y)
+    return encode_rows(
+        table,
+        target,
+        None,
+        ForestGenerator(),
+        n_bins=10,
+        chunk_rows=None,
+        n_jobs=THREADS,
+        progress=None,
+    )
+
+
+def codes_by_row(data: EncodedTable) -> npt.NDArray[np.uint8]:
+    """Return the codes (rows, columns); by columns in memory."""
+    return np.concatenate([chunk.codes for chunk in data.chunks], axis=1).T
+
+
+def warm_up() -> None:
+    """Compile the kernels, and load what they need, on a table too small to matter."""
+    X, y = synthetic(300, 6, seed=0)
+    find_candidates(X, y, n_trees=8, n_jobs=THREADS)
