@@ -11,19 +11,24 @@ Cuts sit between two neighbouring training values, at the number with the fewest
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from mossrules._checks import check_integer
 from mossrules._kernels.draws import ROW_SAMPLE, hash_rows, stream_key
 from mossrules._kernels.encoding import encode_numbers
-from mossrules._typing import AnyArray, BoolArray, CodeArray, FloatArray, IntArray
+from mossrules._typing import AnyArray, CodeArray, FloatArray, IntArray
 from mossrules.chunks import Progress, RowRange, fold
 from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTable
-from mossrules.table import Column, Kind, Label, Table
+from mossrules.grid import integer_weights
+from mossrules.table import NUMBERS, Column, Kind, Label, Table
 
 MISSING = 0
 MAX_BINS = 250  # codes are uint8, less those for missing and for unseen levels
@@ -73,9 +78,10 @@ class BinnedColumn:
 
     def encode(self, column: Column, rows: RowRange) -> CodeArray:
         """Return the codes of some rows of a table's column."""
-        self._check_kind(column)
         values = column.read(rows.start, rows.stop)
-        if self.kind in (Kind.NUMERIC, Kind.BOOLEAN):
+        if (self.kind in NUMBERS) != (column.kind in NUMBERS):
+            return self._encode_missing(values, column.kind)
+        if self.kind in NUMBERS:
             check_finite(self.name, values)
             codes = np.empty(len(values), dtype=np.uint8)
             encode_numbers(values, np.array(self.cuts, dtype=np.float64), codes)
@@ -87,13 +93,15 @@ class BinnedColumn:
             (lookup.get(label, unseen) for label in values), dtype=np.uint8, count=len(values)
         )
 
-    def _check_kind(self, column: Column) -> None:
-        numbers = (Kind.NUMERIC, Kind.BOOLEAN)
-        if (self.kind in numbers) != (column.kind in numbers):
+    def _encode_missing(self, values: AnyArray, kind: Kind) -> CodeArray:
+        """Return the codes of values of another kind: a column of nothing but missing has none."""
+        present = ~np.isnan(values) if kind in NUMBERS else [label is not None for label in values]
+        if np.any(present):
             raise InvalidColumn(
                 f"Column {self.name!r} was {self.kind.value} in training and is "
-                f"{column.kind.value} now; convert it to the type it had."
+                f"{kind.value} now; convert it to the type it had."
             )
+        return np.full(len(values), MISSING, dtype=np.uint8)
 
 
 @dataclass(frozen=True)
@@ -152,23 +160,26 @@ def fit_binning(
 
     A numeric column with at most `n_bins` distinct values keeps them; otherwise its cuts are the
     quantiles j / n_bins (of a fixed sample of SAMPLE_ROWS rows when there are more).
-    Rows of weight zero are as if they were not there.
+    Rows of weight zero are as if they were not there, and an integer weight is as good as that
+    many rows. (Weights are used as integers: sums of those do not depend on the chunking.)
     """
-    if not 2 <= n_bins <= MAX_BINS:
-        raise InvalidParameter(f"n_bins is {n_bins}; choose between 2 and {MAX_BINS}.")
+    n_bins = check_integer("n_bins", n_bins, least=2, most=MAX_BINS)
     most = min(SAMPLE_ROWS, max(1000, SAMPLE_VALUES // len(table.columns)))
     summary = fold(
-        partial(_summarise, table, weights, most),
+        partial(_summarise, table, None if weights is None else integer_weights(weights)[0], most),
         chunks,
         partial(_Summary.combine, most=most),
         n_jobs=n_jobs,
         stage="reading columns",
         progress=progress,
     )
-    columns = tuple(
-        _bin_column(column, summary.columns[position], summary.weights, n_bins)
-        for position, column in enumerate(table.columns)
-    )
+
+    def bin_column(position: int) -> dict[int, BinnedColumn]:
+        column, found = table.columns[position], summary.columns[position]
+        return {position: _bin_column(column, found, summary.weights, n_bins)}
+
+    binned = fold(bin_column, range(len(table.columns)), operator.ior, n_jobs=n_jobs)
+    columns = tuple(binned[position] for position in range(len(table.columns)))
     if all(column.n_values < 2 and not column.is_nominal for column in columns) and not any(
         part.n_missing and part.n_present for part in summary.columns
     ):
@@ -184,14 +195,27 @@ def fit_binning(
 
 @dataclass
 class _ColumnSummary:
-    """Sampled numbers with the exact range, or exact counts of levels."""
+    """Sampled numbers with the exact range, or exact counts (sums of weights) of levels."""
 
     n_missing: int
     n_present: int
-    numbers: FloatArray  # at the sampled rows; empty for labels
+    numbers: FloatArray | None = None  # at the sampled rows; None for labels
     low: float = np.inf
     high: float = -np.inf
     counts: Counter[Label] = field(default_factory=Counter)
+
+    def combine(self, other: _ColumnSummary, keep: IntArray | slice) -> _ColumnSummary:
+        numbers = None
+        if self.numbers is not None and other.numbers is not None:
+            numbers = np.concatenate([self.numbers, other.numbers])[keep]
+        return _ColumnSummary(
+            self.n_missing + other.n_missing,
+            self.n_present + other.n_present,
+            numbers,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.counts + other.counts,
+        )
 
 
 @dataclass
@@ -202,52 +226,47 @@ class _Summary:
     """
 
     hashes: AnyArray
-    weights: FloatArray
+    weights: IntArray
     columns: list[_ColumnSummary]
 
     @staticmethod
     def combine(a: _Summary, b: _Summary, most: int) -> _Summary:
         hashes = np.concatenate([a.hashes, b.hashes])
-        keep = np.argsort(hashes)[:most]
+        keep = _smallest(hashes, most)
         return _Summary(
             hashes[keep],
             np.concatenate([a.weights, b.weights])[keep],
-            [
-                _ColumnSummary(
-                    left.n_missing + right.n_missing,
-                    left.n_present + right.n_present,
-                    np.concatenate([left.numbers, right.numbers])[keep]
-                    if len(left.numbers)
-                    else left.numbers,
-                    min(left.low, right.low),
-                    max(left.high, right.high),
-                    left.counts + right.counts,
-                )
-                for left, right in zip(a.columns, b.columns, strict=True)
-            ],
+            [left.combine(right, keep) for left, right in zip(a.columns, b.columns, strict=True)],
         )
 
 
-def _summarise(table: Table, weights: FloatArray | None, most: int, rows: RowRange) -> _Summary:
+def _summarise(table: Table, weights: IntArray | None, most: int, rows: RowRange) -> _Summary:
     hashes = np.empty(len(rows), dtype=np.uint64)
     hash_rows(stream_key(np.uint64(0), ROW_SAMPLE, 0), rows.start, hashes)
-    row_weights = np.ones(len(rows)) if weights is None else weights[rows.start : rows.stop]
-    used = row_weights > 0
-    keep = np.flatnonzero(used)
-    keep = keep[np.argsort(hashes[keep])[:most]]
-    columns = [_summarise_column(column, rows, used, keep) for column in table.columns]
+    row_weights = (
+        np.ones(len(rows), dtype=np.int64) if weights is None else weights[rows.start : rows.stop]
+    )
+    keep = np.flatnonzero(row_weights)
+    keep = keep[_smallest(hashes[keep], most)]
+    columns = [_summarise_column(column, rows, row_weights, keep) for column in table.columns]
     return _Summary(hashes[keep], row_weights[keep], columns)
 
 
+def _smallest(hashes: AnyArray, most: int) -> IntArray | slice:
+    """Return where the `most` smallest hashes are, in no particular order."""
+    return np.argpartition(hashes, most)[:most] if len(hashes) > most else slice(None)
+
+
 def _summarise_column(
-    column: Column, rows: RowRange, used: BoolArray, keep: IntArray
+    column: Column, rows: RowRange, weights: IntArray, keep: IntArray
 ) -> _ColumnSummary:
     values = column.read(rows.start, rows.stop)
-    if column.kind in (Kind.CATEGORICAL, Kind.ORDERED):
-        counts = Counter(values[used].tolist())
+    if column.kind not in NUMBERS:
+        counts = _count_labels(values, weights)
         n_missing = counts.pop(None, 0)
-        return _ColumnSummary(n_missing, counts.total(), np.empty(0), counts=counts)
+        return _ColumnSummary(n_missing, counts.total(), counts=counts)
     check_finite(column.name, values)
+    used = weights > 0
     present = values[used & ~np.isnan(values)]
     return _ColumnSummary(
         n_missing=int(np.count_nonzero(used)) - len(present),
@@ -256,6 +275,14 @@ def _summarise_column(
         low=present.min(initial=np.inf),
         high=present.max(initial=-np.inf),
     )
+
+
+def _count_labels(labels: AnyArray, weights: IntArray) -> Counter[Any]:
+    counts: Counter[Any] = Counter()
+    used = weights > 0
+    for label, weight in zip(labels[used], weights[used].tolist(), strict=True):
+        counts[label] += weight
+    return counts
 
 
 def check_finite(name: str, values: FloatArray) -> None:
@@ -272,7 +299,7 @@ def check_finite(name: str, values: FloatArray) -> None:
 
 
 def _bin_column(
-    column: Column, summary: _ColumnSummary, weights: FloatArray, n_bins: int
+    column: Column, summary: _ColumnSummary, weights: IntArray, n_bins: int
 ) -> BinnedColumn:
     if column.kind is Kind.CATEGORICAL:
         # Most frequent first when there are too many; the order of the codes is that of the labels.
@@ -281,15 +308,16 @@ def _bin_column(
         return BinnedColumn(column.name, column.kind, levels=levels)
     if column.kind is Kind.ORDERED:
         ranks = [rank for rank, level in enumerate(column.levels) if summary.counts[level]]
-        counts = np.array([summary.counts[column.levels[rank]] for rank in ranks], dtype=np.float64)
-        cuts = find_cuts(np.array(ranks, dtype=np.float64), counts, n_bins)
-        return BinnedColumn(column.name, column.kind, tuple(np.floor(cuts)), column.levels)
-    present = ~np.isnan(summary.numbers)
-    numbers, weights = summary.numbers[present], weights[present]
+        counts = np.array([summary.counts[column.levels[rank]] for rank in ranks], dtype=np.int64)
+        cuts = np.floor(find_cuts(np.array(ranks, dtype=np.float64), counts, n_bins))
+        return BinnedColumn(column.name, column.kind, tuple(cuts.tolist()), column.levels)
+    numbers = np.empty(0) if summary.numbers is None else summary.numbers
+    present = ~np.isnan(numbers)
+    numbers, weights = numbers[present], weights[present]
     if summary.n_present:
         # The extremes of all rows, so that a column that varies has a cut whatever the sample.
         numbers = np.append(numbers, [summary.low, summary.high])
-        weights = np.append(weights, [0.0, 0.0])
+        weights = np.append(weights, [0, 0])
     cuts = find_cuts(numbers, weights, n_bins)
     return BinnedColumn(column.name, column.kind, tuple(cuts.tolist()))
 
@@ -298,19 +326,20 @@ def _order(label: Label) -> tuple[str, Label]:
     return type(label).__name__, label
 
 
-def find_cuts(values: FloatArray, weights: FloatArray, n_bins: int) -> FloatArray:
-    """Return increasing cuts: between all distinct values if they are few, else at quantiles."""
-    distinct, position = np.unique(values, return_inverse=True)
-    if len(distinct) < 2:
-        return np.empty(0)
-    if len(distinct) <= n_bins:
-        below = np.arange(len(distinct) - 1)
-    else:
-        share = np.cumsum(np.bincount(position, weights=weights)) / weights.sum()
-        # The tolerance lets a value that holds exactly the quantile close its bin.
-        below = np.searchsorted(share + 1e-12, np.arange(1, n_bins) / n_bins, side="left")
-        below = np.unique(below[below < len(distinct) - 1])
-    return np.array([shortest_between(distinct[i], distinct[i + 1]) for i in below])
+def find_cuts(values: FloatArray, weights: IntArray, n_bins: int) -> FloatArray:
+    """Return increasing cuts: between all distinct values if they are few, else at quantiles.
+
+    A quantile at the largest value is cut below it, others above: values that differ have a cut.
+    """
+    order = np.argsort(values)
+    values, cumulative = values[order], np.cumsum(weights[order])
+    below = np.flatnonzero(values[1:] > values[:-1])  # a cut may follow each of these
+    if len(below) >= n_bins:
+        # The first that has at least j / n_bins of the weight: integers, so exactly.
+        wanted = np.arange(1, n_bins) * cumulative[-1]
+        first = np.searchsorted(n_bins * cumulative[below], wanted, side="left")
+        below = below[np.unique(np.minimum(first, len(below) - 1))]
+    return np.array([shortest_between(values[i], values[i + 1]) for i in below])
 
 
 def shortest_between(low: float, high: float) -> float:
@@ -321,9 +350,12 @@ def shortest_between(low: float, high: float) -> float:
     if low <= 0.0 < high:
         return 0.0
     middle = low / 2 + high / 2
-    for digits in range(17):
-        for candidate in (middle, low):  # `low` decides when rounding the middle gives `high`
-            rounded = float(f"{candidate:.{digits}e}")
-            if low <= rounded < high:
-                return rounded
+    for digits in range(1, 17):
+        nearest = float(f"{middle:.{digits - 1}e}")
+        if low <= nearest < high:
+            return nearest
+        # Unless the middle rounds to `high`, there is none: the first from `low` on tells.
+        first = float(Context(digits, ROUND_CEILING).create_decimal(repr(float(low))))
+        if first < high:
+            return first
     return float(low)

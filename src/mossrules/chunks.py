@@ -7,14 +7,18 @@ or on which chunk finishes first.
 
 from __future__ import annotations
 
-import concurrent.futures
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
+from numbers import Integral
 from typing import TypeVar
 
 import joblib
 
+from mossrules._checks import check_integer
 from mossrules.exceptions import InvalidParameter
 
 Item = TypeVar("Item")
@@ -42,11 +46,8 @@ def row_ranges(n_rows: int, *, n_jobs: int = 1, chunk_rows: int | None = None) -
     if chunk_rows is None:
         share = -(-n_rows // n_jobs)
         chunk_rows = max(MIN_CHUNK_ROWS, min(MAX_CHUNK_ROWS, share))
-    if chunk_rows < 1:
-        raise InvalidParameter(f"chunk_rows is {chunk_rows}; it must be at least 1.")
-    return [
-        RowRange(start, min(start + chunk_rows, n_rows)) for start in range(0, n_rows, chunk_rows)
-    ]
+    length = check_integer("chunk_rows", chunk_rows)
+    return [RowRange(start, min(start + length, n_rows)) for start in range(0, n_rows, length)]
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
@@ -55,7 +56,7 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     Results never depend on it. Inside a joblib worker (a grid search, say) it is the worker's
     share, so nested calls do not fight for cores.
     """
-    if n_jobs == 0 or (n_jobs is not None and not isinstance(n_jobs, int)):
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InvalidParameter(f"n_jobs is {n_jobs!r}; pass None or a non-zero integer.")
     return int(joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs))
 
@@ -71,35 +72,39 @@ def fold(
 ) -> Result:
     """Return `combine` over `work(item)` for all items.
 
-    At most `n_jobs + 1` results exist at a time, however many chunks there are.
-    The first error stops the fold and is raised as it is.
+    At most `n_jobs + 1` results are under way or waiting to be combined, however many chunks there
+    are. The first error stops the fold and is raised as it is.
     """
-    combined: Result | None = None
-    for done, result in enumerate(_results(work, items, n_jobs), start=1):
-        combined = result if combined is None else combine(combined, result)
-        if progress is not None:
-            progress(stage, done, len(items))
-    if combined is None:
+    if not items:
         raise InvalidParameter("There is nothing to fold over: no chunks were given.")
-    return combined
+    total = len(items)
+
+    def reported(results: Iterable[Result]) -> Iterator[Result]:
+        for done, result in enumerate(results, start=1):
+            yield result
+            if progress is not None:
+                progress(stage, done, total)
+
+    # Closing stops the threads at once when `combine` or `progress` raises.
+    with closing(_results(work, items, n_jobs)) as results:
+        return reduce(combine, reported(results))
 
 
 def _results(
     work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     if n_jobs == 1 or len(items) == 1:
         yield from map(work, items)
         return
     waiting = iter(items)
-    with concurrent.futures.ThreadPoolExecutor(n_jobs) as pool:
+    with ThreadPoolExecutor(n_jobs) as pool:
+        # One more than there are threads, so that none idles while a result is combined.
         running = {pool.submit(work, item) for item in islice(waiting, n_jobs + 1)}
         try:
             while running:
-                finished, running = concurrent.futures.wait(
-                    running, return_when=concurrent.futures.FIRST_COMPLETED
-                )
-                running |= {pool.submit(work, item) for item in islice(waiting, len(finished))}
-                for future in finished:
-                    yield future.result()
+                finished = wait(running, return_when=FIRST_COMPLETED).done.pop()
+                running.remove(finished)
+                yield finished.result()
+                running |= {pool.submit(work, item) for item in islice(waiting, 1)}
         finally:
             pool.shutdown(cancel_futures=True)

@@ -10,7 +10,7 @@ import numpy as np
 from mossrules._typing import AnyArray, CodeArray, FloatArray, IntArray
 from mossrules.binning import MISSING, Binning
 from mossrules.chunks import Progress, RowRange, fold
-from mossrules.grid import WEIGHTED_TARGET_SHIFT, Moments, TargetGrid, WeightGrid
+from mossrules.grid import WEIGHTED_TARGET_SHIFT, Moments, TargetGrid, integer_weights
 from mossrules.table import Table
 
 
@@ -72,22 +72,18 @@ def encode_table(
     progress: Progress | None = None,
 ) -> EncodedTable:
     """Return the codes, target and weights of all rows."""
-    used = target if weights is None else target[weights > 0]
+    row_weights, weight_step = (None, 1.0) if weights is None else integer_weights(weights)
+    # A row of weight zero may lie outside the range of the others; it counts for nothing.
+    used = target if row_weights is None else target[row_weights > 0]
     lowest, highest = float(used.min()), float(used.max())
     target_grid = TargetGrid.from_range(lowest, highest)
-    weight_grid = (
-        None if weights is None else WeightGrid.from_largest(float(weights.max()), len(weights))
-    )
 
     def encode(rows: RowRange) -> tuple[list[EncodedChunk], Moments]:
         part = slice(rows.start, rows.stop)
-        # A row of weight zero may lie outside the range of the others; it counts for nothing.
         integers = target_grid.encode(np.clip(target[part], lowest, highest))
-        row_weights = None
-        if weights is not None and weight_grid is not None:
-            row_weights = weight_grid.encode(weights[part])
-        chunk = EncodedChunk(rows.start, binning.encode(table, rows), integers, row_weights)
-        return [chunk], Moments.of(integers, row_weights)
+        part_weights = None if row_weights is None else row_weights[part]
+        chunk = EncodedChunk(rows.start, binning.encode(table, rows), integers, part_weights)
+        return [chunk], Moments.of(integers, part_weights)
 
     encoded, moments = fold(
         encode,
@@ -101,6 +97,6 @@ def encode_table(
         chunks=tuple(sorted(encoded, key=lambda chunk: chunk.start)),
         binning=binning,
         target_grid=target_grid,
-        weight_step=1.0 if weight_grid is None else weight_grid.step,
+        weight_step=weight_step,
         moments=moments,
     )

@@ -36,17 +36,16 @@ class TargetGrid:
     def from_range(cls, low: float, high: float) -> TargetGrid:
         """Return the grid of a target with this smallest and largest value."""
         span = high - low
-        if not math.isfinite(span):
-            raise InvalidTarget(
-                f"The target runs from {low:g} to {high:g}, too far for a float; rescale it."
-            )
-        step = math.ldexp(1.0, math.frexp(span)[1] - TARGET_BITS)
-        if step == 0.0 or low + span / 2 in (low, high):
+        if span == 0.0:
             raise InvalidTarget(
                 f"The target is constant ({low:g} on every row), so no rule can explain it; "
                 "check that the right column was chosen."
             )
-        return cls(low, step)
+        if not math.isfinite(span):
+            raise InvalidTarget(
+                f"The target runs from {low:g} to {high:g}, too far for a float; rescale it."
+            )
+        return cls(low, _step(span, TARGET_BITS))
 
     def encode(self, y: FloatArray) -> AnyArray:
         """Return the nearest grid points as int32."""
@@ -63,11 +62,31 @@ class WeightGrid:
     def from_largest(cls, largest: float, n_rows: int) -> WeightGrid:
         """Return the finest grid on which n_rows weights cannot overflow a weighted sum."""
         bits = min(WEIGHT_BITS, TOTAL_WEIGHT_BITS - n_rows.bit_length())
-        return cls(math.ldexp(1.0, math.frexp(largest)[1] - bits))
+        return cls(_step(largest, bits))
 
     def encode(self, weights: FloatArray) -> IntArray:
         """Return the nearest grid points."""
         return np.rint(weights / self.step).astype(np.int64)
+
+
+def integer_weights(weights: FloatArray) -> tuple[IntArray, float]:
+    """Return the weights of all rows on the finest grid that they allow, and its step."""
+    grid = WeightGrid.from_largest(float(weights.max()), len(weights))
+    integers = grid.encode(weights)
+    if np.count_nonzero(integers) < 2:
+        raise InvalidTarget(
+            "sample_weight leaves fewer than two rows that count, since weights of less than a "
+            f"millionth of the largest ({weights.max():g}) are as good as zero; limit the largest."
+        )
+    return integers, grid.step
+
+
+def _step(span: float, bits: int) -> float:
+    """Return the power of two of which `span` is at most 2^bits.
+
+    The smallest float is the least it can be, and of that every float is a multiple.
+    """
+    return max(math.ldexp(1.0, math.frexp(span)[1] - bits), math.ulp(0.0))
 
 
 @dataclass(frozen=True)

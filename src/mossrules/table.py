@@ -4,17 +4,23 @@ A `Table` copies nothing: each column knows how to read a slice of its rows as a
 float64 with NaN for missing (numbers, and booleans as 0 and 1), or an object array of labels with
 None for missing (categories, ordered or not).
 Strings that look like numbers stay strings: types are never guessed.
+
+A column that cannot be used says so when it is read, not before: a table may carry dates or notes
+that nobody asks for, as the table given for prediction often does.
 """
 
 from __future__ import annotations
 
 import difflib
+import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
-from numbers import Number
-from typing import Any
+from functools import partial
+from numbers import Real
+from typing import Any, NoReturn
 
 import narwhals as nw
 import numpy as np
@@ -25,10 +31,17 @@ from mossrules.exceptions import (
     InvalidTable,
     InvalidTarget,
     MissingColumns,
+    MossError,
     UnsupportedType,
 )
 
 Label = str | int | float | bool
+Vector = nw.Series[Any] | AnyArray
+
+READABLE = (
+    "pass a pandas or polars DataFrame, a pyarrow Table, a dict of columns or a "
+    "two-dimensional array"
+)
 
 
 class Kind(StrEnum):
@@ -38,6 +51,10 @@ class Kind(StrEnum):
     BOOLEAN = "boolean"
     CATEGORICAL = "categorical"
     ORDERED = "ordered"
+    UNSUPPORTED = "unsupported"  # reading it raises the error that says why
+
+
+NUMBERS = (Kind.NUMERIC, Kind.BOOLEAN)
 
 
 @dataclass(frozen=True)
@@ -66,13 +83,21 @@ class Table:
         """Read a pandas, polars or pyarrow table, a dict of columns, or a two-dimensional array."""
         if isinstance(X, Table):
             return X
-        if hasattr(X, "toarray"):
+        if X is None:
+            raise UnsupportedType(f"X is None; {READABLE}.")
+        if isinstance(X, str | bytes | os.PathLike):
+            raise UnsupportedType(
+                f"X is the path or text {X!r}, and mossrules does not read files yet; "
+                "read the file first, with pandas or polars, and pass the table."
+            )
+        # Attributes are looked up on the type: those of a pandas frame may be its columns.
+        if hasattr(type(X), "toarray"):
             raise UnsupportedType(
                 "X is a sparse matrix, which mossrules does not read; pass X.toarray() instead."
             )
         if isinstance(X, Mapping):
             return _table_from_mapping(X)
-        if _looks_like_frame(X):
+        if hasattr(type(X), "columns"):
             return _table_from_frame(X)
         return _table_from_array(X)
 
@@ -89,8 +114,8 @@ class Table:
         if not self.named:
             if len(self.columns) != len(names):
                 raise MissingColumns(
-                    f"X has {len(self.columns)} features, but {len(names)} features were there in "
-                    "training; pass an array with the same columns in the same order."
+                    f"X has {len(self.columns)} features, but mossrules is expecting {len(names)} "
+                    "features as input; pass the columns of training in the same order."
                 )
             return self
         by_name = {column.name: column for column in self.columns}
@@ -111,21 +136,12 @@ def split_target(X: Any, y: Any) -> tuple[Table, FloatArray]:
     `y` is the values, or the name of the column of `X` that holds them.
     """
     table = Table.from_any(X)
-    name = "y"
     if isinstance(y, str):
-        column = table.select([y]).columns[0] if table.named else None
-        if column is None:
-            raise InvalidTarget(
-                f"The target is given by the name {y!r}, but the columns of an array have no "
-                "names; pass the target's values instead."
-            )
-        table, name = table.without(y), y
-        if column.kind not in (Kind.NUMERIC, Kind.BOOLEAN):
-            raise InvalidTarget(
-                f"The target {name!r} is {column.kind.value}; a regression target must be numeric."
-            )
-        y = column.read(0, table.n_rows)
-    target = read_vector(y, name, table.n_rows)
+        column = _target_column(table, y)
+        table = table.without(y)
+        target = _finite_numbers(column, table.n_rows)
+    else:
+        target = read_vector(y, "y", table.n_rows)
     if not table.columns:
         raise InvalidTable("The table has no columns besides the target; add features.")
     return table, target
@@ -138,11 +154,10 @@ def read_vector(values: Any, name: str, n_rows: int) -> FloatArray:
             f"The target {name} is None: this requires y to be passed, but the target y is None; "
             "pass one number per row."
         )
-    try:
-        vector = nw.from_native(values, series_only=True).cast(nw.Float64).to_numpy()
-    except (TypeError, ValueError, nw.exceptions.NarwhalsError):
-        vector = _numbers_from_array(values, name)
-    if vector.ndim != 1:
+    vector = _vector(values)
+    if isinstance(vector, np.ndarray) and vector.ndim == 2 and vector.shape[1] == 1:
+        vector = vector[:, 0]
+    if len(vector.shape) != 1:
         raise InvalidTarget(
             f"{name} has shape {vector.shape}; pass a one-dimensional array, one number per row."
         )
@@ -151,74 +166,160 @@ def read_vector(values: Any, name: str, n_rows: int) -> FloatArray:
             f"{name} has {len(vector)} values but the table has {n_rows} rows; "
             "pass one value per row."
         )
-    bad = int(np.count_nonzero(~np.isfinite(vector)))
+    return _finite_numbers(_column(name, vector), n_rows)
+
+
+def _target_column(table: Table, name: str) -> Column:
+    if not table.named:
+        raise InvalidTarget(
+            f"The target is given by the name {name!r}, but the columns of an array have no "
+            "names; pass the target's values instead."
+        )
+    for column in table.columns:
+        if column.name == name:
+            return column
+    raise InvalidTarget(
+        f"The target {name!r} is not a column of the table; pass the name of one, or the values."
+        + _did_you_mean(name, table.names)
+    )
+
+
+def _finite_numbers(column: Column, n_rows: int) -> FloatArray:
+    try:
+        numbers = column.read(0, n_rows)
+    except MossError as error:
+        raise InvalidTarget(f"{column.name} must hold numbers. {error}") from error
+    if column.kind not in NUMBERS:
+        raise InvalidTarget(
+            f"{column.name} is {column.kind.value}; it must be numeric: convert it to numbers."
+        )
+    bad = int(np.count_nonzero(~np.isfinite(numbers)))
     if bad:
         raise InvalidTarget(
-            f"{name} has {bad} missing or infinite values (NaN or inf); "
+            f"{column.name} has {bad} missing or infinite values (NaN or inf); "
             "remove or fill these rows first."
         )
-    return np.ascontiguousarray(vector, dtype=np.float64)
+    return numbers
 
 
-def _numbers_from_array(values: Any, name: str) -> FloatArray:
-    array = np.asarray(values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.dtype.kind not in "biufO":
-        raise InvalidTarget(f"{name} is of type {array.dtype}; it must be numeric.")
+# --- columns ----------------------------------------------------------------------------------
+
+
+def _vector(values: Any) -> Vector:
+    """Return a series or an array, without the blurring of `np.asarray`.
+
+    It would read under masks, turn numbers beside strings into strings, and forget an order.
+    """
+    pandas, pyarrow = nw.dependencies.get_pandas(), nw.dependencies.get_pyarrow()
+    if pandas is not None and isinstance(values, pandas.api.extensions.ExtensionArray):
+        values = pandas.Series(values)
+    if pyarrow is not None and isinstance(values, pyarrow.Array):
+        values = pyarrow.chunked_array([values])
+    values = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(values, nw.Series):
+        return values
+    if isinstance(values, list | tuple):
+        objects = np.empty(len(values), dtype=object)
+        objects[:] = values
+        return objects
+    return _unmasked(values)
+
+
+def _unmasked(values: Any) -> AnyArray:
+    if isinstance(values, np.ma.MaskedArray):
+        objects: AnyArray = values.data.astype(object)
+        objects[np.ma.getmaskarray(values)] = None
+        return objects
+    return np.asarray(values)
+
+
+def _column(name: str, vector: Vector) -> Column:
     try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidTarget(f"{name} holds values that are not numbers; convert them.") from error
+        if isinstance(vector, nw.Series):
+            return _column_from_series(name, vector)
+        return _column_from_values(name, vector)
+    except (InvalidColumn, UnsupportedType) as error:
+        return Column(name, Kind.UNSUPPORTED, partial(_refuse, error))
+
+
+def _refuse(error: MossError, _start: int, _stop: int) -> NoReturn:
+    raise error
 
 
 # --- frames -----------------------------------------------------------------------------------
 
 
-def _looks_like_frame(X: Any) -> bool:
-    return hasattr(X, "columns") and (hasattr(X, "schema") or hasattr(X, "dtypes"))
-
-
 def _table_from_frame(X: Any) -> Table:
-    names = _unique_names(getattr(X, "column_names", None) or list(X.columns))
     try:
         frame = nw.from_native(X, eager_only=True)
     except TypeError as error:
         raise UnsupportedType(
             f"X is a {type(X).__module__.split('.')[0]} {type(X).__name__}, which mossrules does "
-            "not read; pass a pandas or polars DataFrame, a pyarrow Table or a NumPy array."
+            f"not read; {READABLE} (collect or compute a lazy frame first)."
         ) from error
-    columns = tuple(
-        _column_from_series(name, series)
-        for name, series in zip(names, frame.iter_columns(), strict=True)
-    )
-    return _checked(Table(columns, len(frame)))
+    except nw.exceptions.DuplicateError:
+        names = X.column_names if hasattr(type(X), "column_names") else X.columns
+        raise _repeated_names(map(str, names)) from None
+    columns = map(_column, _unique_names(frame.columns), frame.iter_columns())
+    return _checked(Table(tuple(columns), len(frame)))
 
 
 def _column_from_series(name: str, series: nw.Series[Any]) -> Column:
-    dtype = series.dtype
-    if dtype.is_numeric() or (dtype == nw.Unknown and bool(series.is_null().all())):
-        return Column(name, Kind.NUMERIC, _read_floats(series))
-    if dtype == nw.Boolean:
-        return Column(name, Kind.BOOLEAN, _read_floats(series))
-    if isinstance(dtype, nw.Enum):
-        levels = tuple(dtype.categories)
-        return Column(name, Kind.ORDERED, _read_labels(series), levels)
-    if dtype in (nw.String, nw.Categorical):
-        return Column(name, Kind.CATEGORICAL, _read_labels(series))
-    if dtype == nw.Object:
+    dtype, native = series.dtype, series.to_native()
+    # narwhals names the type of pandas objects by the first hundred: look at all of them instead.
+    if dtype == nw.Object or (series.implementation.is_pandas_like() and native.dtype == object):
         values = np.empty(len(series), dtype=object)
         values[:] = series.to_list()
         return _column_from_objects(name, values)
+    if dtype == nw.Boolean:
+        return Column(name, Kind.BOOLEAN, _read_floats(series))
+    if dtype.is_numeric() or (dtype == nw.Unknown and bool(series.is_null().all())):
+        return Column(name, Kind.NUMERIC, _read_floats(series))
+    if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
+        series = _with_label_categories(series)
+        levels = _ordered_levels(series)
+        kind = Kind.ORDERED if levels else Kind.CATEGORICAL
+        return Column(name, kind, _read_labels(series), levels)
+    found = dtype if dtype != nw.Unknown else getattr(native, "dtype", None) or native.type
     raise UnsupportedType(
-        f"Column {name!r} is of type {dtype}, which has no rules of its own; "
+        f"Column {name!r} is of type {found}, which has no rules of its own; "
         "convert it to numbers (days since a date, say) or to strings, or drop it."
     )
 
 
+def _with_label_categories(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Rename pandas' categories once: beside a missing value, (0, 1] would read as (0.0, 1.0]."""
+    native = series.to_native()
+    if not (series.implementation.is_pandas_like() and hasattr(native.dtype, "categories")):
+        return series
+    labels = _labels(native.dtype.categories.to_list())
+    return nw.from_native(native.cat.rename_categories(labels), series_only=True)
+
+
+def _ordered_levels(series: nw.Series[Any]) -> tuple[Label, ...]:
+    """Return the levels from lowest to highest, or none if they have no order."""
+    if isinstance(series.dtype, nw.Enum):
+        return _labels(series.dtype.categories)
+    native = series.to_native()
+    if series.implementation.is_pyarrow() and getattr(native.type, "ordered", False):
+        chunks = native.unify_dictionaries().chunks
+        return _labels(chunks[0].dictionary.to_pylist()) if chunks else ()
+    return ()
+
+
+def _labels(values: Iterable[object]) -> tuple[Label, ...]:
+    """Return levels as labels: those of other types (intervals, dates) become text."""
+    return tuple(value if isinstance(value, Label) else str(value) for value in values)
+
+
 def _read_floats(series: nw.Series[Any]) -> Callable[[int, int], AnyArray]:
     def read(start: int, stop: int) -> AnyArray:
-        return np.asarray(series[start:stop].cast(nw.Float64).to_numpy(), dtype=np.float64)
+        part = series[start:stop]
+        try:
+            floats = part.cast(nw.Float64).to_numpy()
+        except ValueError:  # pyarrow does not cast an integer above 2^53, which a float rounds
+            floats = part.to_numpy()
+        return np.asarray(floats, dtype=np.float64)
 
     return read
 
@@ -227,42 +328,49 @@ def _read_labels(series: nw.Series[Any]) -> Callable[[int, int], AnyArray]:
     def read(start: int, stop: int) -> AnyArray:
         part = series[start:stop]
         labels = np.empty(len(part), dtype=object)
-        labels[:] = part.to_list()
+        labels[:] = part.to_list() if part.dtype == nw.String else _labels(part.to_list())
         labels[part.is_null().to_numpy()] = None
         return labels
 
     return read
 
 
+# --- dicts and arrays -------------------------------------------------------------------------
+
+
 def _table_from_mapping(X: Mapping[Any, Any]) -> Table:
     names = _unique_names(list(X))
-    arrays = [np.asarray(values) for values in X.values()]
-    shapes = {array.shape for array in arrays}
-    if len(shapes) > 1 or any(array.ndim != 1 for array in arrays):
-        raise InvalidTable(
-            f"The columns of X have shapes {', '.join(sorted(map(str, shapes)))}; "
-            "pass one-dimensional columns of equal length."
-        )
-    columns = tuple(map(_column_from_values, names, arrays))
-    return _checked(Table(columns, len(arrays[0]) if arrays else 0))
-
-
-# --- arrays -----------------------------------------------------------------------------------
+    vectors = [_vector(values) for values in X.values()]
+    for name, vector in zip(names, vectors, strict=True):
+        if len(vector.shape) != 1:
+            raise InvalidTable(f"Column {name!r} has shape {vector.shape}; pass one value per row.")
+        if len(vector) != len(vectors[0]):
+            raise InvalidTable(
+                f"Column {name!r} has {len(vector)} values but column {names[0]!r} has "
+                f"{len(vectors[0])}; pass columns of equal length."
+            )
+    columns = tuple(map(_column, names, vectors))
+    return _checked(Table(columns, len(vectors[0]) if vectors else 0))
 
 
 def _table_from_array(X: Any) -> Table:
     try:
-        array = np.asarray(X)
+        array = _unmasked(X)
     except ValueError as error:
         raise InvalidTable("X has rows of different lengths; pass a rectangular table.") from error
+    if array.ndim == 0:
+        raise UnsupportedType(
+            f"X is a {type(X).__name__}, which mossrules does not read; {READABLE}."
+        )
     if array.ndim != 2:
         raise InvalidTable(
-            f"Expected a 2D array, got an array of shape {array.shape}; "
-            "use X.reshape(-1, 1) for one feature or X.reshape(1, -1) for one row."
+            f"Expected a 2D array, got an array of shape {array.shape}. Reshape your data: "
+            "X.reshape(-1, 1) is one feature, X.reshape(1, -1) is one row."
         )
+    if isinstance(X, list | tuple):
+        array = np.asarray(X, dtype=object)  # each column has a type of its own
     columns = tuple(
-        _column_from_values(f"x{position}", array[:, position])
-        for position in range(array.shape[1])
+        _column(f"x{position}", array[:, position]) for position in range(array.shape[1])
     )
     return _checked(Table(columns, array.shape[0], named=False))
 
@@ -273,63 +381,77 @@ def _column_from_values(name: str, values: AnyArray) -> Column:
             return Column(name, Kind.NUMERIC, _read_array(values, np.float64))
         case "b":
             return Column(name, Kind.BOOLEAN, _read_array(values, np.float64))
-        case "U" | "T":
+        case "U":
             return Column(name, Kind.CATEGORICAL, _read_array(values, np.object_))
-        case "O":
-            return _column_from_objects(name, values)
+        case "O" | "T":
+            return _column_from_objects(name, values.astype(object))
+        case "c":
+            raise InvalidColumn(
+                f"Complex data not supported: column {name!r} is of type {values.dtype}; "
+                "pass its real and imaginary parts as two columns."
+            )
     raise UnsupportedType(
-        f"Column {name!r} is of type {values.dtype}, which mossrules does not read "
-        "(complex data not supported); convert it to numbers or to strings."
+        f"Column {name!r} is of type {values.dtype}, which mossrules does not read; "
+        "convert it to numbers or to strings, or drop it."
     )
 
 
 def _read_array(values: AnyArray, dtype: type) -> Callable[[int, int], AnyArray]:
     def read(start: int, stop: int) -> AnyArray:
-        return np.ascontiguousarray(values[start:stop], dtype=dtype)
+        with np.errstate(over="ignore"):  # a long double may become infinite, which is seen later
+            return np.ascontiguousarray(values[start:stop], dtype=dtype)
 
     return read
 
 
 def _column_from_objects(name: str, values: AnyArray) -> Column:
     """Find the one kind that all values of an object column share."""
-    missing = np.fromiter((_is_missing(value) for value in values), dtype=bool, count=len(values))
-    types = Counter(_family(value) for value in values[~missing])
-    if len(types) > 1:
-        found = " and ".join(f"{count} {family}" for family, count in sorted(types.items()))
+    missing = np.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
+    present = values[~missing]
+    families = Counter(map(_family, present))
+    unreadable = sorted(families.keys() - {"number", "boolean", "string"})
+    if unreadable:
+        raise UnsupportedType(
+            f"Column {name!r} holds values of type {' and '.join(unreadable)}, and each argument "
+            "must be a string, a boolean or a number; convert the column or drop it."
+        )
+    if len(families) > 1:
+        found = " and ".join(f"{count} {family}" for family, count in sorted(families.items()))
         raise InvalidColumn(
             f"Column {name!r} mixes types ({found} values); convert it to one type."
         )
-    family = next(iter(types), "number")
-    if family in ("number", "boolean"):
-        numbers = np.full(len(values), np.nan)
-        numbers[~missing] = values[~missing].astype(np.float64)
-        kind = Kind.NUMERIC if family == "number" else Kind.BOOLEAN
-        return Column(name, kind, _read_array(numbers, np.float64))
-    if family == "string":
-        labels = values.copy()
-        labels[missing] = None
+    if "string" in families:
+        labels = np.full(len(values), None, dtype=object)
+        labels[~missing] = [str.__str__(label) for label in present]  # not a subclass of str
         return Column(name, Kind.CATEGORICAL, _read_array(labels, np.object_))
-    raise UnsupportedType(
-        f"Column {name!r} holds values of type {family}, and each argument must be a number, "
-        "a boolean or a string; convert the column."
-    )
+    numbers = np.full(len(values), np.nan)
+    try:
+        numbers[~missing] = present.astype(np.float64)
+    except OverflowError as error:
+        raise InvalidColumn(
+            f"Column {name!r} holds an integer too large for a float; rescale it."
+        ) from error
+    kind = Kind.BOOLEAN if "boolean" in families else Kind.NUMERIC
+    return Column(name, kind, _read_array(numbers, np.float64))
 
 
 def _family(value: object) -> str:
-    if isinstance(value, bool | np.bool_):
-        return "boolean"
-    if isinstance(value, Number) and not isinstance(value, complex):
-        return "number"
     if isinstance(value, str):
         return "string"
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    if isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64):
+        return "number"
     return type(value).__name__
 
 
 def _is_missing(value: object) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_nan()
     # pandas' own missing values are known by name, so that pandas need not be installed.
     return (
         value is None
-        or (isinstance(value, float) and value != value)  # noqa: PLR0124  NaN
+        or (isinstance(value, float | np.floating | np.datetime64) and value != value)  # noqa: PLR0124  NaN, NaT
         or type(value).__name__ in ("NAType", "NaTType")
     )
 
@@ -340,13 +462,17 @@ def _is_missing(value: object) -> bool:
 def _unique_names(names: Sequence[object]) -> list[str]:
     """Return the names as strings, each once (integers and tuples become text)."""
     texts = [str(name) for name in names]
-    repeated = [name for name, count in Counter(texts).items() if count > 1]
-    if repeated:
-        raise InvalidTable(
-            f"Column names must be unique, but {_listed(repeated)} "
-            f"appear{'s' if len(repeated) == 1 else ''} more than once; rename them."
-        )
+    if len(set(texts)) < len(texts):
+        raise _repeated_names(texts)
     return texts
+
+
+def _repeated_names(names: Iterable[str]) -> InvalidTable:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    return InvalidTable(
+        f"Column names must be unique as text, but {_listed(repeated)} "
+        f"appear{'s' if len(repeated) == 1 else ''} more than once; rename them."
+    )
 
 
 def _checked(table: Table) -> Table:
@@ -359,10 +485,13 @@ def _checked(table: Table) -> Table:
 
 
 def _missing_columns_message(missing: list[str], available: list[str]) -> str:
-    message = f"The table lacks {_listed(missing)}, known from training; add "
-    message += "it." if len(missing) == 1 else "them."
-    close = difflib.get_close_matches(missing[0], available, n=1)
-    return f"{message} Did you mean {close[0]!r}?" if close else message
+    remedy = f"known from training; add {'it' if len(missing) == 1 else 'them'}."
+    return f"The table lacks {_listed(missing)}, {remedy}" + _did_you_mean(missing[0], available)
+
+
+def _did_you_mean(name: str, available: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, available, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def _listed(names: Sequence[str], most: int = 10) -> str:
