@@ -16,8 +16,13 @@ from numba import njit
 from mossrules._kernels.draws import TREES_PER_DRAW, draw_uniforms, poisson
 from mossrules._typing import AnyArray, BitArray, CodeArray, IntArray
 
-BLOCK_ROWS = 2048  # rows handled together, so that all scratch stays in the first caches
+BLOCK_ROWS = 4096  # rows handled together, so that all scratch stays in the second cache
 MAX_PAIR_CELLS = 4096  # largest joint histogram worth its flush
+
+# Without sample weights and noise, a row's weight (at most 8) and weighted target (below 2^33)
+# travel in one word, weight on top: over a block they stay below 2^15 and 2^46.
+TARGET_BITS = 46
+TARGET_MASK = (1 << TARGET_BITS) - 1
 
 
 @njit(nogil=True, cache=True)
@@ -38,15 +43,18 @@ def add_level_histograms(
     """Add one chunk's rows to `histogram`, in place.
 
     Two columns share one scatter: their joint histogram is filled with a single addition per row
-    and split into its margins once per block, which halves the cost where bins are few.
+    and split into its margins once per block, which halves the cost where bins are few. Weight and
+    target share one addition where they fit in one word.
     """
     n_rows = codes.shape[1]
     n_trees, n_nodes, m, n_codes, _ = histogram.shape
     paired = n_nodes * n_codes * n_codes <= MAX_PAIR_CELLS
     n_cells = n_nodes * n_codes * (n_codes if paired else 1)
     step = 2 if paired else 1
+    packed = weights.shape[0] == 0 and noise.shape[0] == 0
 
     uniforms = np.empty((TREES_PER_DRAW, BLOCK_ROWS), np.uint16)
+    drawn = np.empty(BLOCK_ROWS, np.uint8)
     row_weight = np.empty(BLOCK_ROWS, np.int64)
     row_target = np.empty(BLOCK_ROWS, np.int64)
     node_of_row = np.zeros(BLOCK_ROWS, np.uint8)
@@ -71,6 +79,7 @@ def add_level_histograms(
                     block_target,
                     block_weights,
                     noise,
+                    drawn,
                     row_weight,
                     row_target,
                 )
@@ -102,15 +111,18 @@ def add_level_histograms(
                             cell_of_row,
                         )
                     for i in range(size):
-                        cell = cell_of_row[i]
-                        cell_weight[cell] += row_weight[i]
-                        cell_target[cell] += row_target[i]
+                        cell_weight[cell_of_row[i]] += row_weight[i]
+                    if not packed:
+                        for i in range(size):
+                            cell_target[cell_of_row[i]] += row_target[i]
                     for node in range(n_nodes):
                         base = node * n_codes * stride
                         for a in range(n_codes):
                             for b in range(stride):
                                 cell = base + a * stride + b
                                 weight, total = cell_weight[cell], cell_target[cell]
+                                if packed:
+                                    weight, total = weight >> TARGET_BITS, weight & TARGET_MASK
                                 cell_weight[cell] = 0
                                 cell_target[cell] = 0
                                 histogram[tree, node, j, a, 0] += weight
@@ -126,19 +138,29 @@ def _weigh_rows(
     target: AnyArray,
     weights: IntArray,
     noise: IntArray,
+    drawn: CodeArray,
     row_weight: IntArray,
     row_target: IntArray,
 ) -> None:
-    """Set each row's weight and weighted target in one tree: bootstrap, or noise on the target."""
+    """Set each row's weight and weighted target in one tree: bootstrap, or noise on the target.
+
+    The bootstrap of rows without weights of their own is packed, both parts in `row_weight`.
+    """
     size = target.shape[0]
-    if noise.shape[0] == 0:
-        for i in range(size):
-            row_weight[i] = np.int64(poisson(uniforms[i]))
-            row_target[i] = row_weight[i] * np.int64(target[i])
-    else:
+    if noise.shape[0] > 0:
         for i in range(size):
             row_weight[i] = 1
             row_target[i] = np.int64(target[i]) + noise[uniforms[i]]
+    else:
+        for i in range(size):
+            drawn[i] = poisson(uniforms[i])  # a loop of its own, for narrow vectors
+        if weights.shape[0] == 0:
+            for i in range(size):
+                row_weight[i] = np.int64(drawn[i]) * ((1 << TARGET_BITS) + np.int64(target[i]))
+            return
+        for i in range(size):
+            row_weight[i] = np.int64(drawn[i])
+            row_target[i] = np.int64(drawn[i]) * np.int64(target[i])
     if weights.shape[0] > 0:
         for i in range(size):
             row_weight[i] *= weights[i]

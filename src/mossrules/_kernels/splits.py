@@ -123,7 +123,7 @@ def _best_cut(weight: IntArray, total: IntArray, min_leaf_weight: int) -> tuple[
         if weight[code] == 0:
             continue
         if previous > 0:
-            middle = (previous + code) // 2 if code > previous + 1 else previous
+            middle = (previous + code) // 2
             gain = _gain(left_weight, left, all_weight, all_total, min_leaf_weight)
             if gain > best_gain:  # missing on the right
                 best_gain, best_low, best_cut = gain, 1, middle
