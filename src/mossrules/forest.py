@@ -78,23 +78,19 @@ class Forest:
     def paths(self, *, inner_nodes: bool = False) -> Iterator[tuple[int, Path]]:
         """Yield (tree, path from the root) of every leaf and, if wanted, every inner node."""
         columns = (self.feature, self.low, self.width, self.has_missing)
-        for tree, nodes in enumerate(zip(*(array.tolist() for array in columns), strict=True)):
-            for path in _paths_below(nodes, 0, (), inner_nodes=inner_nodes):
-                yield tree, path
-
-
-def _paths_below(
-    nodes: tuple[list[int], ...], node: int, path: Path, *, inner_nodes: bool
-) -> Iterator[Path]:
-    feature, low, width, has_missing = nodes
-    is_leaf = node >= len(feature) or feature[node] < 0
-    if path and (is_leaf or inner_nodes):
-        yield path
-    if not is_leaf:
-        for goes_left in (True, False):
-            step = Step(feature[node], low[node], width[node], bool(has_missing[node]), goes_left)
-            child = 2 * node + (1 if goes_left else 2)
-            yield from _paths_below(nodes, child, (*path, step), inner_nodes=inner_nodes)
+        n_nodes = self.feature.shape[1]
+        for tree, splits in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            feature, low, width, has_missing = splits
+            stack: list[tuple[int, Path]] = [(0, ())]
+            while stack:
+                node, path = stack.pop()
+                is_leaf = node >= n_nodes or feature[node] < 0
+                if path and (is_leaf or inner_nodes):
+                    yield tree, path
+                if not is_leaf:
+                    split = (feature[node], low[node], width[node], has_missing[node])
+                    stack.append((2 * node + 2, (*path, Step(*split, goes_left=False))))
+                    stack.append((2 * node + 1, (*path, Step(*split, goes_left=True))))
 
 
 def grow_forest(

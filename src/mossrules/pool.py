@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
 from mossrules._checks import check_integer
 from mossrules._typing import FloatArray, IntArray
 from mossrules.binning import Binning
-from mossrules.forest import Path, Step
-from mossrules.rules import Condition, Rule, condition_of_step
+from mossrules.forest import Path
+from mossrules.rules import Rule, condition_of_step
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class CandidatePool:
         cls, paths: Iterable[tuple[int, Path]], binning: Binning, n_trees: int
     ) -> CandidatePool:
         """Collect the distinct rules among the paths of all trees."""
-        conditions: dict[Step, Condition] = {}
-        trees: dict[Rule, set[int]] = {}
+        # Most paths repeat, and a path is cheaper to compare than a rule is to make.
+        trees_of_path: dict[Path, set[int]] = {}
         for tree, path in paths:
-            for step in path:
-                if step not in conditions:
-                    conditions[step] = condition_of_step(step, binning.columns[step.feature])
-            rule = Rule.of(conditions[step] for step in path)
-            trees.setdefault(rule, set()).add(tree)
+            trees_of_path.setdefault(path, set()).add(tree)
+        condition = cache(lambda step: condition_of_step(step, binning.columns[step.feature]))
+        trees: dict[Rule, set[int]] = {}
+        for path, found in trees_of_path.items():
+            trees.setdefault(Rule.of(map(condition, path)), set()).update(found)
         return cls._sorted(((rule, frozenset(found)) for rule, found in trees.items()), n_trees)
 
     @classmethod

@@ -186,9 +186,11 @@ class Overlaps:
     @property
     def sums(self) -> list[int]:
         """Sum of weight times target over the rows of each rule, in grid units."""
-        return [
-            sum(int(count) << digit for digit, count in enumerate(row)) for row in self.digit_counts
-        ]
+        # In two halves: each fits in 64 bits whatever the number of rows, their sum may not.
+        half = 26
+        low = self.digit_counts[:, :half] @ (1 << np.arange(half))
+        high = self.digit_counts[:, half:] @ (1 << np.arange(self.digit_counts.shape[1] - half))
+        return [a + (b << half) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
     def identical(self) -> list[list[int]]:
         """Return the groups of two or more rules that hold on exactly the same rows."""
