@@ -24,6 +24,7 @@ from typing import Any, Literal, Self
 
 ROOT = Path(__file__).resolve().parent.parent
 THREADS = 2
+REST_SECONDS = 0.3
 QUIET_CORES = 0.1  # that other processes may use before the figures carry a warning
 PACKAGES = ("mossrules", "numpy", "scipy", "scikit-learn", "numba", "pandas", "threadpoolctl")
 COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -93,10 +94,16 @@ def seconds(task: Task) -> float:
 
 
 def interleave(tasks: Mapping[str, Task], repeats: int) -> dict[str, float]:
-    """Return the best time of each task, run in turns so that a busy spell hits all of them."""
+    """Return the best time of each task, run in turns so that a busy spell hits all of them.
+
+    Between tasks the process comes to rest: threads of BLAS go on spinning for a while after their
+    work, and garbage of one task would be collected in the time of the next.
+    """
     best = dict.fromkeys(tasks, math.inf)
     for _ in range(repeats):
         for name, task in tasks.items():
+            gc.collect()
+            time.sleep(REST_SECONDS)
             best[name] = min(best[name], seconds(task))
     return best
 

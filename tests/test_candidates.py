@@ -199,6 +199,7 @@ def test_seeds_can_come_from_numpy(diabetes):
         ({"sample_weight": [1.0]}, InvalidTarget, "sample_weight has 1 values"),
         ({"sample_weight": [-1.0] * 442}, InvalidTarget, "negative"),
         ({"sample_weight": [0.0] * 442}, InvalidTarget, "fewer than two rows"),
+        ({"sample_weight": [1e308] * 442}, InvalidTarget, "too large to add up"),
         ({"min_leaf": 400}, InvalidTable, "No tree found a split"),
     ],
 )

@@ -252,6 +252,10 @@ def test_decimals_and_fractions_are_numbers(X):
 
 # --- categories -------------------------------------------------------------------------------
 
+SIZES = pa.DictionaryArray.from_arrays(
+    pa.array([2, None, 0]), pa.array(["lo", "mid", "hi"]), ordered=True
+)
+
 
 @pytest.mark.parametrize(
     "X",
@@ -260,15 +264,10 @@ def test_decimals_and_fractions_are_numbers(X):
         {"a": pd.Categorical(["hi", None, "lo"], ["lo", "mid", "hi"], ordered=True)},
         pl.DataFrame({"a": pl.Series(["hi", None, "lo"], dtype=pl.Enum(["lo", "mid", "hi"]))}),
         {"a": pl.Series(["hi", None, "lo"], dtype=pl.Enum(["lo", "mid", "hi"]))},
-        pa.table(
-            {
-                "a": pa.DictionaryArray.from_arrays(
-                    pa.array([2, None, 0]), pa.array(["lo", "mid", "hi"]), ordered=True
-                )
-            }
-        ),
+        pa.table({"a": SIZES}),
+        {"a": SIZES},
     ],
-    ids=["pandas", "pandas in dict", "polars", "polars in dict", "pyarrow"],
+    ids=["pandas", "pandas in dict", "polars", "polars in dict", "pyarrow", "pyarrow in dict"],
 )
 def test_an_order_of_categories_is_kept(X):
     """Ordered categories of every library are ordered, with all their levels from low to high."""

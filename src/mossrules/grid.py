@@ -75,8 +75,8 @@ def integer_weights(weights: FloatArray) -> tuple[IntArray, float]:
     integers = grid.encode(weights)
     if np.count_nonzero(integers) < 2:
         raise InvalidTarget(
-            "sample_weight leaves fewer than two rows that count, since weights of less than a "
-            f"millionth of the largest ({weights.max():g}) are as good as zero; limit the largest."
+            "sample_weight leaves fewer than two rows that count, since beside the largest "
+            f"({weights.max():g}) those up to {grid.step / 2:.3g} are as zero; limit the largest."
         )
     return integers, grid.step
 
