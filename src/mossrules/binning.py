@@ -226,16 +226,19 @@ class _Summary:
     """
 
     hashes: AnyArray
-    weights: IntArray
+    weights: IntArray | None  # at the sampled rows; None when all rows count alike
     columns: list[_ColumnSummary]
 
     @staticmethod
     def combine(a: _Summary, b: _Summary, most: int) -> _Summary:
         hashes = np.concatenate([a.hashes, b.hashes])
         keep = _smallest(hashes, most)
+        weights = None
+        if a.weights is not None and b.weights is not None:
+            weights = np.concatenate([a.weights, b.weights])[keep]
         return _Summary(
             hashes[keep],
-            np.concatenate([a.weights, b.weights])[keep],
+            weights,
             [left.combine(right, keep) for left, right in zip(a.columns, b.columns, strict=True)],
         )
 
@@ -243,13 +246,21 @@ class _Summary:
 def _summarise(table: Table, weights: IntArray | None, most: int, rows: RowRange) -> _Summary:
     hashes = np.empty(len(rows), dtype=np.uint64)
     hash_rows(stream_key(np.uint64(0), ROW_SAMPLE, 0), rows.start, hashes)
-    row_weights = (
-        np.ones(len(rows), dtype=np.int64) if weights is None else weights[rows.start : rows.stop]
-    )
-    keep = np.flatnonzero(row_weights)
-    keep = keep[_smallest(hashes[keep], most)]
-    columns = [_summarise_column(column, rows, row_weights, keep) for column in table.columns]
-    return _Summary(hashes[keep], row_weights[keep], columns)
+    used: IntArray | slice = slice(None)
+    row_weights = None
+    if weights is not None:
+        used = np.flatnonzero(weights[rows.start : rows.stop])
+        row_weights = weights[rows.start : rows.stop][used]
+    hashes = hashes[used]
+    keep = _smallest(hashes, most)
+    columns = []
+    for column in table.columns:
+        values = column.read(rows.start, rows.stop)[used]
+        if column.kind in NUMBERS:
+            columns.append(_summarise_numbers(column.name, values, keep))
+        else:
+            columns.append(_summarise_labels(values, row_weights))
+    return _Summary(hashes[keep], None if row_weights is None else row_weights[keep], columns)
 
 
 def _smallest(hashes: AnyArray, most: int) -> IntArray | slice:
@@ -257,32 +268,22 @@ def _smallest(hashes: AnyArray, most: int) -> IntArray | slice:
     return np.argpartition(hashes, most)[:most] if len(hashes) > most else slice(None)
 
 
-def _summarise_column(
-    column: Column, rows: RowRange, weights: IntArray, keep: IntArray
-) -> _ColumnSummary:
-    values = column.read(rows.start, rows.stop)
-    if column.kind not in NUMBERS:
-        counts = _count_labels(values, weights)
-        n_missing = counts.pop(None, 0)
-        return _ColumnSummary(n_missing, counts.total(), counts=counts)
-    check_finite(column.name, values)
-    used = weights > 0
-    present = values[used & ~np.isnan(values)]
-    return _ColumnSummary(
-        n_missing=int(np.count_nonzero(used)) - len(present),
-        n_present=len(present),
-        numbers=values[keep],
-        low=present.min(initial=np.inf),
-        high=present.max(initial=-np.inf),
-    )
+def _summarise_numbers(name: str, numbers: FloatArray, keep: IntArray | slice) -> _ColumnSummary:
+    low = float(np.fmin.reduce(numbers, initial=np.inf))  # fmin and fmax pass over NaN
+    high = float(np.fmax.reduce(numbers, initial=-np.inf))
+    check_finite(name, numbers)
+    n_missing = int(np.count_nonzero(np.isnan(numbers)))
+    return _ColumnSummary(n_missing, len(numbers) - n_missing, numbers[keep], low, high)
 
 
-def _count_labels(labels: AnyArray, weights: IntArray) -> Counter[Any]:
-    counts: Counter[Any] = Counter()
-    used = weights > 0
-    for label, weight in zip(labels[used], weights[used].tolist(), strict=True):
-        counts[label] += weight
-    return counts
+def _summarise_labels(labels: AnyArray, weights: IntArray | None) -> _ColumnSummary:
+    counts: Counter[Any] = Counter(labels.tolist())
+    if weights is not None:
+        counts.clear()
+        for label, weight in zip(labels, weights.tolist(), strict=True):
+            counts[label] += weight
+    n_missing = counts.pop(None, 0)
+    return _ColumnSummary(n_missing, counts.total(), counts=counts)
 
 
 def check_finite(name: str, values: FloatArray) -> None:
@@ -299,7 +300,7 @@ def check_finite(name: str, values: FloatArray) -> None:
 
 
 def _bin_column(
-    column: Column, summary: _ColumnSummary, weights: IntArray, n_bins: int
+    column: Column, summary: _ColumnSummary, weights: IntArray | None, n_bins: int
 ) -> BinnedColumn:
     if column.kind is Kind.CATEGORICAL:
         # Most frequent first when there are too many; the order of the codes is that of the labels.
@@ -313,11 +314,11 @@ def _bin_column(
         return BinnedColumn(column.name, column.kind, tuple(cuts.tolist()), column.levels)
     numbers = np.empty(0) if summary.numbers is None else summary.numbers
     present = ~np.isnan(numbers)
-    numbers, weights = numbers[present], weights[present]
-    if summary.n_present:
+    numbers, weights = numbers[present], None if weights is None else weights[present]
+    if len(numbers) < summary.n_present:
         # The extremes of all rows, so that a column that varies has a cut whatever the sample.
         numbers = np.append(numbers, [summary.low, summary.high])
-        weights = np.append(weights, [0, 0])
+        weights = None if weights is None else np.append(weights, [0, 0])
     cuts = find_cuts(numbers, weights, n_bins)
     return BinnedColumn(column.name, column.kind, tuple(cuts.tolist()))
 
@@ -326,13 +327,16 @@ def _order(label: Label) -> tuple[str, Label]:
     return type(label).__name__, label
 
 
-def find_cuts(values: FloatArray, weights: IntArray, n_bins: int) -> FloatArray:
+def find_cuts(values: FloatArray, weights: IntArray | None, n_bins: int) -> FloatArray:
     """Return increasing cuts: between all distinct values if they are few, else at quantiles.
 
     A quantile at the largest value is cut below it, others above: values that differ have a cut.
     """
-    order = np.argsort(values)
-    values, cumulative = values[order], np.cumsum(weights[order])
+    if weights is None:
+        values, cumulative = np.sort(values), np.arange(1, len(values) + 1)
+    else:
+        order = np.argsort(values)
+        values, cumulative = values[order], np.cumsum(weights[order])
     below = np.flatnonzero(values[1:] > values[:-1])  # a cut may follow each of these
     if len(below) >= n_bins:
         # The first that has at least j / n_bins of the weight: integers, so exactly.

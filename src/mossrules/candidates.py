@@ -200,7 +200,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     weights = read_vector(sample_weight, "sample_weight", n_rows)
     if weights.min() < 0:
         raise InvalidTarget("sample_weight has negative values; weights must be zero or more.")
-    if not np.isfinite(weights.max() * len(weights)):
+    if not np.isfinite(float(weights.max()) * len(weights)):
         raise InvalidTarget("sample_weight has values too large to add up; rescale them.")
     if np.count_nonzero(weights) < 2:
         raise InvalidTarget(

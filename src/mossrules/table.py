@@ -271,6 +271,8 @@ def _column_from_series(name: str, series: nw.Series[Any]) -> Column:
         values = np.empty(len(series), dtype=object)
         values[:] = series.to_list()
         return _column_from_objects(name, values)
+    if isinstance(getattr(native, "dtype", None), np.dtype) and native.dtype.kind in "biuf":
+        return _column_from_values(name, native.to_numpy())  # no need to ask narwhals every time
     if dtype == nw.Boolean:
         return Column(name, Kind.BOOLEAN, _read_floats(series))
     if dtype.is_numeric() or (dtype == nw.Unknown and bool(series.is_null().all())):
