@@ -40,7 +40,7 @@ def notebook_candidates(
     n_trees: int,
     seed: int,
     n_jobs: int,
-    form: Form = "dummies",
+    form: Form = "pivot",
 ) -> NotebookResult:
     """Return the candidate rules of a table and their Gram matrix."""
     codes = table.apply(quantile_codes)
