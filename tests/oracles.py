@@ -11,9 +11,10 @@ import pytest
 
 from mossrules.binning import fit_binning
 from mossrules.chunks import row_ranges
+from mossrules.columns import Kind
 from mossrules.encoded import encode_table
 from mossrules.rules import Levels
-from mossrules.table import Kind, Table
+from mossrules.table import Table
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 

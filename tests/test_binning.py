@@ -19,6 +19,7 @@ import mossrules.binning
 from mossrules.binning import MAX_BINS, BinnedColumn, Binning, find_cuts, fit_binning
 from mossrules.binning import shortest_between as between
 from mossrules.chunks import RowRange, row_ranges
+from mossrules.columns import Kind
 from mossrules.exceptions import (
     InvalidColumn,
     InvalidParameter,
@@ -26,7 +27,7 @@ from mossrules.exceptions import (
     MissingColumns,
     UnsupportedType,
 )
-from mossrules.table import Kind, Table
+from mossrules.table import Table
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 LEVELS = st.lists(st.sampled_from(["a", "b", "c", "d", None]), min_size=2, max_size=30)

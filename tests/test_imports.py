@@ -10,10 +10,9 @@ import mossrules
 PACKAGE = Path(mossrules.__file__).parent
 # One direction of flow: a module imports only from its left.
 FLOW = [
-    "_version", "_typing", "exceptions", "_checks", "_frames", "_kernels", "table", "chunks",
-    "grid",
-    "binning", "encoded", "forest", "generators", "rules", "pool", "statistics", "candidates",
-    "cli", "__main__",
+    "_version", "_typing", "exceptions", "_checks", "_frames", "_kernels", "columns", "table",
+    "chunks", "grid", "binning", "encoded", "forest", "generators", "rules", "pool", "statistics",
+    "candidates", "cli", "__main__",
 ]  # fmt: skip
 
 

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from mossrules.binning import BinnedColumn, Binning
+from mossrules.columns import Kind
 from mossrules.exceptions import InvalidParameter
 from mossrules.forest import Step
 from mossrules.pool import CandidatePool
 from mossrules.rules import Range, Rule
-from mossrules.table import Kind
 
 BINNING = Binning(
     tuple(BinnedColumn(name, Kind.NUMERIC, cuts=(0.0, 1.0, 2.0)) for name in ("a", "b"))

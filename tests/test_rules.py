@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mossrules.binning import BinnedColumn, Binning
+from mossrules.columns import Kind
 from mossrules.exceptions import InvalidParameter
 from mossrules.forest import Step
 from mossrules.rules import (
@@ -13,9 +14,7 @@ from mossrules.rules import (
     Rule,
     condition_of_step,
     format_number,
-    rule_of_path,
 )
-from mossrules.table import Kind
 
 AGE = BinnedColumn("age", Kind.NUMERIC, cuts=(18.0, 30.0, 45.5, 65.0))
 SMOKER = BinnedColumn("smoker", Kind.BOOLEAN, cuts=(0.0,))
@@ -156,12 +155,6 @@ def test_unseen_levels_satisfy_is_not_and_missing_ones_only_where_stated():
     assert not_red[[0, 1, 2, 3, 4]].tolist() == [True, True, True, False, True]
     assert not Range("age", high=2).accepts(AGE)[0]
     assert not Range("age", low=3).accepts(AGE)[0]
-
-
-def test_a_path_merges_repeated_features():
-    """Two cuts on one feature along a path become one range."""
-    path = (step(AGE, 1, 4, goes_left=True), step(AGE, 1, 1, goes_left=False))
-    assert rule_of_path(path, BINNING) == Rule((Range("age", 2, 4),))
 
 
 def test_rules_of_one_training_mean_the_same_level_in_another():

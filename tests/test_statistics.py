@@ -214,17 +214,6 @@ def test_statistics_from_a_matrix_are_its_products():
         Statistics.from_matrix(M, y[:-1], np.array([3, 2, 1]))
 
 
-def test_some_rules_can_be_taken_out():
-    """Taking positions takes rows and columns of G and entries of the rest."""
-    X, y = mixed_table(200)
-    data = encode(X, y)
-    statistics = compute_statistics(data, grow_pool(data))
-    part = statistics.take(np.array([4, 0]))
-    assert part.G[0, 1] == statistics.G[4, 0]
-    assert part.q.tolist() == statistics.q[[4, 0]].tolist()
-    assert part.n == statistics.n
-
-
 def test_rules_on_unknown_columns_and_empty_pools_are_refused():
     """The error names the columns."""
     X, y = mixed_table(100)

@@ -14,6 +14,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mossrules.columns import Kind
 from mossrules.exceptions import (
     InvalidColumn,
     InvalidTable,
@@ -22,7 +23,7 @@ from mossrules.exceptions import (
     MossError,
     UnsupportedType,
 )
-from mossrules.table import Kind, Table, read_vector, split_target
+from mossrules.table import Table, read_vector, split_target
 
 VALUES = {
     "number": [1.5, None, -3.0, 0.0],

@@ -26,9 +26,10 @@ from mossrules._kernels.draws import ROW_SAMPLE, hash_rows, stream_key
 from mossrules._kernels.encoding import encode_numbers
 from mossrules._typing import AnyArray, CodeArray, FloatArray, IntArray
 from mossrules.chunks import Progress, RowRange, fold
+from mossrules.columns import NUMBERS, Column, Kind, Label
 from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTable
 from mossrules.grid import integer_weights
-from mossrules.table import NUMBERS, Column, Kind, Label, Table
+from mossrules.table import Table
 
 MISSING = 0
 MAX_BINS = 250  # codes are uint8, less those for missing and for unseen levels

@@ -19,10 +19,10 @@ from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.binning import MAX_BINS, MISSING, BinnedColumn, Binning
 from mossrules.chunks import Progress
+from mossrules.columns import Kind
 from mossrules.encoded import EncodedTable
 from mossrules.exceptions import InvalidParameter, MissingColumns, UnsupportedType
 from mossrules.forest import Path, Step, grow_forest
-from mossrules.table import Kind
 
 
 class Generator(Protocol):

@@ -17,9 +17,9 @@ import numpy as np
 
 from mossrules._typing import BoolArray
 from mossrules.binning import MISSING, BinnedColumn, Binning
+from mossrules.columns import Kind, Label
 from mossrules.exceptions import InvalidParameter
-from mossrules.forest import Path, Step
-from mossrules.table import Kind, Label
+from mossrules.forest import Step
 
 OPEN = 254  # upper end of a range without one: larger than any bin number
 
@@ -199,11 +199,6 @@ def _intersect(a: Condition, b: Condition) -> Condition:
     if isinstance(a, Levels) and isinstance(b, Levels):
         return a & b
     raise InvalidParameter(f"Feature {a.feature!r} is used both as ordered and as categorical.")
-
-
-def rule_of_path(path: Path, binning: Binning) -> Rule:
-    """Return the rule that holds for the rows that take this path down a tree."""
-    return Rule.of(condition_of_step(step, binning.columns[step.feature]) for step in path)
 
 
 def condition_of_step(step: Step, column: BinnedColumn) -> Condition:

@@ -17,7 +17,7 @@ weights likewise. All sums are exact; the floats are made from them at the very 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -86,17 +86,6 @@ class Statistics:
 
     def __repr__(self) -> str:
         return f"Statistics(m={self.m} rules, n={self.n:g} rows)"
-
-    def take(self, positions: IntArray) -> Statistics:
-        """Return the statistics of some of the rules."""
-        return replace(
-            self,
-            G=self.G[np.ix_(positions, positions)],
-            q=self.q[positions],
-            values=self.values[positions],
-            counts=self.counts[positions],
-            support=self.support[positions],
-        )
 
 
 def activations(rules: Sequence[Rule], binning: Binning, codes: CodeArray) -> BitArray:

@@ -92,44 +92,20 @@ def add_level_histograms(
                     node_of_row,
                 )
                 for j in range(0, m, step):
-                    with_partner = paired and j + 1 < m
-                    stride = n_codes if with_partner else 1
+                    width = n_codes if paired and j + 1 < m else 1  # codes of a second column
                     cell_of_row[:size] = n_cells
-                    for node in range(n_nodes):
-                        first = features[tree, node, j]
-                        if first < 0:
-                            continue
-                        second = features[tree, node, j + 1] if with_partner else -1
-                        _place_rows(
-                            block_codes,
-                            first,
-                            second,
-                            stride,
-                            node * n_codes * stride,
-                            node,
-                            node_of_row,
-                            cell_of_row,
-                        )
+                    _place_rows(
+                        block_codes, features[tree, :, j:], n_codes, width, node_of_row, cell_of_row
+                    )
                     for i in range(size):
                         cell_weight[cell_of_row[i]] += row_weight[i]
-                    if not packed:
+                    if packed:
+                        _unpack_cells(cell_weight, cell_target)
+                    else:
                         for i in range(size):
                             cell_target[cell_of_row[i]] += row_target[i]
-                    for node in range(n_nodes):
-                        base = node * n_codes * stride
-                        for a in range(n_codes):
-                            for b in range(stride):
-                                cell = base + a * stride + b
-                                weight, total = cell_weight[cell], cell_target[cell]
-                                if packed:
-                                    weight, total = weight >> TARGET_BITS, weight & TARGET_MASK
-                                cell_weight[cell] = 0
-                                cell_target[cell] = 0
-                                histogram[tree, node, j, a, 0] += weight
-                                histogram[tree, node, j, a, 1] += total
-                                if with_partner:
-                                    histogram[tree, node, j + 1, b, 0] += weight
-                                    histogram[tree, node, j + 1, b, 1] += total
+                    _flush_cells(cell_weight, width, histogram[tree, :, j:, :, 0])
+                    _flush_cells(cell_target, width, histogram[tree, :, j:, :, 1])
 
 
 @njit(inline="always")
@@ -194,24 +170,56 @@ def _find_nodes(
                 )
 
 
-@njit(inline="always")
+@njit
 def _place_rows(
     codes: CodeArray,
-    first: int,
-    second: int,
-    stride: int,
-    base: int,
-    node: int,
+    features: IntArray,
+    n_codes: int,
+    width: int,
     node_of_row: CodeArray,
     cell_of_row: AnyArray,
 ) -> None:
-    """Set the cell of every row of one node in the (joint) histogram of one or two columns."""
-    codes_first = codes[first]
-    codes_second = codes[max(second, 0)]
-    use_second = np.uint16(1 if second >= 0 else 0)
-    here, base16, stride16 = np.uint8(node), np.uint16(base), np.uint16(stride)
-    for i in range(codes.shape[1]):
-        cell = np.uint16(
-            base16 + np.uint16(codes_first[i]) * stride16 + np.uint16(codes_second[i]) * use_second
-        )
-        cell_of_row[i] = cell if node_of_row[i] == here else cell_of_row[i]
+    """Set each row's cell: its node, its code in the node's first column and in the second, if any.
+
+    One pass over all rows for every node, without branches: vectors of 16-bit numbers are faster
+    than looking up each row's columns.
+    """
+    for node in range(features.shape[0]):
+        first = features[node, 0]
+        if first < 0:
+            continue
+        second = features[node, 1] if width > 1 else -1
+        codes_first, codes_second = codes[first], codes[max(second, 0)]
+        use_second = np.uint16(1 if second >= 0 else 0)
+        here, stride = np.uint8(node), np.uint16(width)
+        base = np.uint16(node * n_codes * width)
+        for i in range(codes.shape[1]):
+            cell = np.uint16(
+                base + np.uint16(codes_first[i]) * stride + np.uint16(codes_second[i]) * use_second
+            )
+            cell_of_row[i] = cell if node_of_row[i] == here else cell_of_row[i]
+
+
+@njit
+def _unpack_cells(cell_weight: IntArray, cell_target: IntArray) -> None:
+    """Part sums of packed words into weights and targets."""
+    for cell in range(cell_weight.shape[0]):
+        cell_target[cell] = cell_weight[cell] & TARGET_MASK
+        cell_weight[cell] >>= TARGET_BITS
+
+
+@njit
+def _flush_cells(cells: IntArray, width: int, margins: IntArray) -> None:
+    """Add the joint histogram to those of its one or two columns, and clear it."""
+    n_nodes, _, n_codes = margins.shape
+    for node in range(n_nodes):
+        for a in range(n_codes):
+            start = (node * n_codes + a) * width
+            row_total = np.int64(0)
+            for b in range(width):
+                row_total += cells[start + b]
+            margins[node, 0, a] += row_total
+            if width > 1:
+                for b in range(width):
+                    margins[node, 1, b] += cells[start + b]
+    cells[:] = 0

@@ -1,0 +1,258 @@
+"""Vectors of any library -> columns that know their kind. With `table`, all that knows frames.
+
+Each column knows how to read a slice of its rows as a NumPy array: float64 with NaN for missing
+(numbers, and booleans as 0 and 1), or an object array of labels with None for missing (categories,
+ordered or not). Strings that look like numbers stay strings: types are never guessed.
+
+A column that cannot be used says so when it is read, not before: a table may carry dates or notes
+that nobody asks for, as the table given for prediction often does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from functools import partial
+from numbers import Real
+from typing import Any, NoReturn
+
+import narwhals as nw
+import numpy as np
+
+from mossrules._typing import AnyArray
+from mossrules.exceptions import InvalidColumn, MossError, UnsupportedType
+
+Label = str | int | float | bool
+Vector = nw.Series[Any] | AnyArray
+
+
+class Kind(StrEnum):
+    """What the values of a column are."""
+
+    NUMERIC = "numeric"
+    BOOLEAN = "boolean"
+    CATEGORICAL = "categorical"
+    ORDERED = "ordered"
+    UNSUPPORTED = "unsupported"  # reading it raises the error that says why
+
+
+NUMBERS = (Kind.NUMERIC, Kind.BOOLEAN)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A named column, its kind, and how to read a slice of it.
+
+    `levels` are the labels of an ordered column from lowest to highest; empty for other kinds.
+    """
+
+    name: str
+    kind: Kind
+    read: Callable[[int, int], AnyArray]
+    levels: tuple[Label, ...] = ()
+
+
+def as_vector(values: Any) -> Vector:
+    """Return a series or an array, without the blurring of `np.asarray`.
+
+    It would read under masks, turn numbers beside strings into strings, and forget an order.
+    """
+    pandas, pyarrow = nw.dependencies.get_pandas(), nw.dependencies.get_pyarrow()
+    if pandas is not None and isinstance(values, pandas.api.extensions.ExtensionArray):
+        values = pandas.Series(values)
+    if pyarrow is not None and isinstance(values, pyarrow.Array):
+        values = pyarrow.chunked_array([values])
+    values = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(values, nw.Series):
+        return values
+    if isinstance(values, list | tuple):
+        objects = np.empty(len(values), dtype=object)
+        objects[:] = values
+        return objects
+    return unmasked(values)
+
+
+def unmasked(values: Any) -> AnyArray:
+    """Return an array in which values under a mask are missing."""
+    if isinstance(values, np.ma.MaskedArray):
+        objects: AnyArray = values.data.astype(object)
+        objects[np.ma.getmaskarray(values)] = None
+        return objects
+    return np.asarray(values)
+
+
+def make_column(name: str, vector: Vector) -> Column:
+    """Return the column of a vector; one that cannot be used refuses to be read."""
+    try:
+        if isinstance(vector, nw.Series):
+            return _column_from_series(name, vector)
+        return _column_from_values(name, vector)
+    except (InvalidColumn, UnsupportedType) as error:
+        return Column(name, Kind.UNSUPPORTED, partial(_refuse, error))
+
+
+def _refuse(error: MossError, _start: int, _stop: int) -> NoReturn:
+    raise error
+
+
+# --- series of frame libraries ------------------------------------------------------------------
+
+
+def _column_from_series(name: str, series: nw.Series[Any]) -> Column:
+    dtype, native = series.dtype, series.to_native()
+    # narwhals names the type of pandas objects by the first hundred: look at all of them instead.
+    if dtype == nw.Object or (series.implementation.is_pandas_like() and native.dtype == object):
+        values = np.empty(len(series), dtype=object)
+        values[:] = series.to_list()
+        return _column_from_objects(name, values)
+    if isinstance(getattr(native, "dtype", None), np.dtype) and native.dtype.kind in "biuf":
+        return _column_from_values(name, native.to_numpy())  # no need to ask narwhals every time
+    if dtype == nw.Boolean:
+        return Column(name, Kind.BOOLEAN, _read_floats(series))
+    if dtype.is_numeric() or (dtype == nw.Unknown and bool(series.is_null().all())):
+        return Column(name, Kind.NUMERIC, _read_floats(series))
+    if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
+        series = _with_label_categories(series)
+        levels = _ordered_levels(series)
+        kind = Kind.ORDERED if levels else Kind.CATEGORICAL
+        return Column(name, kind, _read_labels(series), levels)
+    found = dtype if dtype != nw.Unknown else getattr(native, "dtype", None) or native.type
+    raise UnsupportedType(
+        f"Column {name!r} is of type {found}, which has no rules of its own; "
+        "convert it to numbers (days since a date, say) or to strings, or drop it."
+    )
+
+
+def _with_label_categories(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Rename pandas' categories once: beside a missing value, (0, 1] would read as (0.0, 1.0]."""
+    native = series.to_native()
+    if not (series.implementation.is_pandas_like() and hasattr(native.dtype, "categories")):
+        return series
+    labels = _labels(native.dtype.categories.to_list())
+    return nw.from_native(native.cat.rename_categories(labels), series_only=True)
+
+
+def _ordered_levels(series: nw.Series[Any]) -> tuple[Label, ...]:
+    """Return the levels from lowest to highest, or none if they have no order."""
+    if isinstance(series.dtype, nw.Enum):
+        return _labels(series.dtype.categories)
+    native = series.to_native()
+    if series.implementation.is_pyarrow() and getattr(native.type, "ordered", False):
+        chunks = native.unify_dictionaries().chunks
+        return _labels(chunks[0].dictionary.to_pylist()) if chunks else ()
+    return ()
+
+
+def _labels(values: Iterable[object]) -> tuple[Label, ...]:
+    """Return levels as labels: those of other types (intervals, dates) become text."""
+    return tuple(value if isinstance(value, Label) else str(value) for value in values)
+
+
+def _read_floats(series: nw.Series[Any]) -> Callable[[int, int], AnyArray]:
+    def read(start: int, stop: int) -> AnyArray:
+        part = series[start:stop]
+        try:
+            floats = part.cast(nw.Float64).to_numpy()
+        except ValueError:  # pyarrow does not cast an integer above 2^53, which a float rounds
+            floats = part.to_numpy()
+        return np.asarray(floats, dtype=np.float64)
+
+    return read
+
+
+def _read_labels(series: nw.Series[Any]) -> Callable[[int, int], AnyArray]:
+    def read(start: int, stop: int) -> AnyArray:
+        part = series[start:stop]
+        labels = np.empty(len(part), dtype=object)
+        labels[:] = part.to_list() if part.dtype == nw.String else _labels(part.to_list())
+        labels[part.is_null().to_numpy()] = None
+        return labels
+
+    return read
+
+
+# --- arrays -------------------------------------------------------------------------------------
+
+
+def _column_from_values(name: str, values: AnyArray) -> Column:
+    match values.dtype.kind:
+        case "i" | "u" | "f":
+            return Column(name, Kind.NUMERIC, _read_array(values, np.float64))
+        case "b":
+            return Column(name, Kind.BOOLEAN, _read_array(values, np.float64))
+        case "U":
+            return Column(name, Kind.CATEGORICAL, _read_array(values, np.object_))
+        case "O" | "T":
+            return _column_from_objects(name, values.astype(object))
+        case "c":
+            raise InvalidColumn(
+                f"Complex data not supported: column {name!r} is of type {values.dtype}; "
+                "pass its real and imaginary parts as two columns."
+            )
+    raise UnsupportedType(
+        f"Column {name!r} is of type {values.dtype}, which mossrules does not read; "
+        "convert it to numbers or to strings, or drop it."
+    )
+
+
+def _read_array(values: AnyArray, dtype: type) -> Callable[[int, int], AnyArray]:
+    def read(start: int, stop: int) -> AnyArray:
+        with np.errstate(over="ignore"):  # a long double may become infinite, which is seen later
+            return np.ascontiguousarray(values[start:stop], dtype=dtype)
+
+    return read
+
+
+def _column_from_objects(name: str, values: AnyArray) -> Column:
+    """Find the one kind that all values of an object column share."""
+    missing = np.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
+    present = values[~missing]
+    families = Counter(map(_family, present))
+    unreadable = sorted(families.keys() - {"number", "boolean", "string"})
+    if unreadable:
+        raise UnsupportedType(
+            f"Column {name!r} holds values of type {' and '.join(unreadable)}, and each argument "
+            "must be a string, a boolean or a number; convert the column or drop it."
+        )
+    if len(families) > 1:
+        found = " and ".join(f"{count} {family}" for family, count in sorted(families.items()))
+        raise InvalidColumn(
+            f"Column {name!r} mixes types ({found} values); convert it to one type."
+        )
+    if "string" in families:
+        labels = np.full(len(values), None, dtype=object)
+        labels[~missing] = [str.__str__(label) for label in present]  # not a subclass of str
+        return Column(name, Kind.CATEGORICAL, _read_array(labels, np.object_))
+    numbers = np.full(len(values), np.nan)
+    try:
+        numbers[~missing] = present.astype(np.float64)
+    except OverflowError as error:
+        raise InvalidColumn(
+            f"Column {name!r} holds an integer too large for a float; rescale it."
+        ) from error
+    kind = Kind.BOOLEAN if "boolean" in families else Kind.NUMERIC
+    return Column(name, kind, _read_array(numbers, np.float64))
+
+
+def _family(value: object) -> str:
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    if isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64):
+        return "number"
+    return type(value).__name__
+
+
+def _is_missing(value: object) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    # pandas' own missing values are known by name, so that pandas need not be installed.
+    return (
+        value is None
+        or (isinstance(value, float | np.floating | np.datetime64) and value != value)  # noqa: PLR0124  NaN, NaT
+        or type(value).__name__ in ("NAType", "NaTType")
+    )
