@@ -126,7 +126,7 @@ def test_a_slice_of_a_column_is_the_slice_of_its_values(source, start, stop):
 
 @pytest.mark.parametrize(
     "missing",
-    [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), np.nan],
+    [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s"), np.nan],
     ids=repr,
 )
 def test_every_sign_for_missing_is_missing(missing):
