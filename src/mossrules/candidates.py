@@ -71,8 +71,8 @@ class Candidates:
 
     def __repr__(self) -> str:
         return (
-            f"Candidates({len(self)} rules from {self.pool.n_trees} trees on "
-            f"{self.statistics.n:g} rows)"
+            f"Candidates({len(self):,} rules from {self.pool.n_trees:,} trees on "
+            f"{self.statistics.n:,.0f} rows)"
         )
 
 

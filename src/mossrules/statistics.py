@@ -85,7 +85,7 @@ class Statistics:
         return len(self.q)
 
     def __repr__(self) -> str:
-        return f"Statistics(m={self.m} rules, n={self.n:g} rows)"
+        return f"Statistics(m={self.m:,} rules, n={self.n:,.0f} rows)"
 
 
 def activations(rules: Sequence[Rule], binning: Binning, codes: CodeArray) -> BitArray:
