@@ -116,6 +116,17 @@ def test_splits_on_missing_values_that_the_table_does_not_have_make_no_rules():
     assert not any("is missing" in text for text in texts)
 
 
+def test_a_threshold_in_a_column_without_cuts_makes_no_rule():
+    """A column that is constant or missing in the table cannot say what the model's split says."""
+    X, y = table(400)
+    model = RandomForestRegressor(5, max_depth=1, max_features=1.0, random_state=0).fit(X, y)
+    assert all(tree.tree_.feature[0] == 0 for tree in model.estimators_)
+    X[:, 0] = np.where(X[:, 0] > 1, np.nan, 0.5)
+    data = encode(X, y)
+    assert data.has_missing[0]
+    assert list(FittedEnsemble(model).paths(data)) == []
+
+
 def test_inner_nodes_are_given_when_asked_for():
     """Each depth-2 tree adds its two inner nodes to its four leaves."""
     X, y = table()

@@ -172,7 +172,8 @@ class FittedEnsemble:
         """Yield the paths of the model's trees.
 
         Missing values go where the model sends them, in columns that have any in training.
-        A path that snapping leaves without any room (its leaf lies within one bin) is dropped.
+        A path that snapping leaves without any room (its leaf lies within one bin, or beyond a
+        split of a column that has no cuts here) is dropped.
         """
         has_missing = data.has_missing
         cuts = [np.array(column.cuts) for column in data.binning.columns]
@@ -183,7 +184,7 @@ class FittedEnsemble:
                 feature = int(tree.feature[node])
                 if path and (feature < 0 or inner_nodes) and _has_room(path):
                     yield number, path
-                if feature >= 0 and (has_missing[feature] or len(cuts[feature])):
+                if feature >= 0 and (len(cuts[feature]) or np.isinf(tree.threshold[node])):
                     left, right = _steps(tree, node, cuts[feature], has_missing[feature])
                     stack.append((int(tree.children_right[node]), (*path, right)))
                     stack.append((int(tree.children_left[node]), (*path, left)))
@@ -220,7 +221,7 @@ class FittedEnsemble:
 def _steps(tree: Any, node: int, cuts: FloatArray, has_missing: bool) -> tuple[Step, Step]:
     """Return the steps to the left and to the right child of a scikit-learn node."""
     feature, threshold = int(tree.feature[node]), float(tree.threshold[node])
-    if not len(cuts) or np.isinf(threshold):
+    if np.isinf(threshold):
         # Present values on the left, missing ones on the right: our left-hand set is {missing}.
         split = (feature, MISSING, 1, has_missing)
         return Step(*split, goes_left=False), Step(*split, goes_left=True)
