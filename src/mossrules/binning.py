@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,11 @@ class Binning:
     @property
     def names(self) -> tuple[str, ...]:
         """Column names, in training order."""
-        return tuple(column.name for column in self.columns)
+        return tuple(self._positions)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {column.name: position for position, column in enumerate(self.columns)}
 
     @property
     def n_codes(self) -> int:
@@ -134,8 +138,8 @@ class Binning:
     def index(self, name: str) -> int:
         """Return the position of a column."""
         try:
-            return self.names.index(name)
-        except ValueError:
+            return self._positions[name]
+        except KeyError:
             raise InvalidParameter(f"There is no column {name!r} in this binning.") from None
 
     def encode(self, table: Table, rows: RowRange | None = None) -> CodeArray:
@@ -181,9 +185,9 @@ def fit_binning(
 
     binned = fold(bin_column, range(len(table.columns)), operator.ior, n_jobs=n_jobs)
     columns = tuple(binned[position] for position in range(len(table.columns)))
-    if all(column.n_values < 2 and not column.is_nominal for column in columns) and not any(
-        part.n_missing and part.n_present for part in summary.columns
-    ):
+    some_vary = any(column.n_values > 1 for column in columns)
+    some_miss = any(found.n_missing and found.n_present for found in summary.columns)
+    if not some_vary and not some_miss:
         raise InvalidTable(
             "Every column is constant or all missing, so there is nothing to make rules from; "
             "check that the right columns were passed."
@@ -278,9 +282,10 @@ def _summarise_numbers(name: str, numbers: FloatArray, keep: IntArray | slice) -
 
 
 def _summarise_labels(labels: AnyArray, weights: IntArray | None) -> _ColumnSummary:
-    counts: Counter[Any] = Counter(labels.tolist())
-    if weights is not None:
-        counts.clear()
+    counts: Counter[Any] = Counter()
+    if weights is None:
+        counts.update(labels.tolist())
+    else:
         for label, weight in zip(labels, weights.tolist(), strict=True):
             counts[label] += weight
     n_missing = counts.pop(None, 0)

@@ -205,17 +205,16 @@ class _Evaluator:
 
     @classmethod
     def of(cls, rules: Sequence[Rule], binning: Binning) -> _Evaluator:
-        positions = {name: position for position, name in enumerate(binning.names)}
         distinct = {
             condition: number
             for number, condition in enumerate(
                 dict.fromkeys(condition for rule in rules for condition in rule.conditions)
             )
         }
-        unknown = {condition.feature for condition in distinct} - positions.keys()
+        unknown = {condition.feature for condition in distinct}.difference(binning.names)
         if unknown:
             raise InvalidParameter(f"Rules use columns that are not there: {sorted(unknown)}.")
-        features = [positions[condition.feature] for condition in distinct]
+        features = [binning.index(condition.feature) for condition in distinct]
         return cls(
             np.array(features, dtype=np.int64),
             np.array(
