@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import math
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from mossrules.chunks import row_ranges
 from mossrules.columns import Kind
 from mossrules.encoded import encode_table
 from mossrules.rules import Levels
+from mossrules.solver.problem import Problem
 from mossrules.table import Table
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -126,3 +128,62 @@ def dense_statistics(columns: np.ndarray, y: np.ndarray, weights: np.ndarray | N
         float(weights @ z**2),
         weights.sum(),
     )
+
+
+# --- rule selection by trying everything ----------------------------------------------------------
+
+
+def brute_force(problem) -> tuple[float, np.ndarray | None]:
+    """Return the least loss of all feasible selections and a selection that has it.
+
+    All sizes are tried. The loss is the objective itself at the solution of the normal equations.
+    """
+    data, best, support = problem.statistics, np.inf, None
+    for size in range(min(problem.max_rules, problem.m) + 1):
+        sets = np.array(list(itertools.combinations(range(problem.m), size)), dtype=np.int64)
+        sets = sets.reshape(math.comb(problem.m, size), size)
+        sets = sets[_meets_conditions(problem, sets)]
+        if not len(sets):
+            continue
+        G, q = data.G[sets[:, :, None], sets[:, None, :]], data.q[sets]
+        w = np.linalg.solve(G + np.eye(size) / problem.gamma, q[:, :, None])[:, :, 0]
+        fit = data.yy - 2 * (q * w).sum(axis=1) + np.einsum("ni,nij,nj->n", w, G, w)
+        losses = 0.5 * (fit + (w**2).sum(axis=1) / problem.gamma)
+        if losses.min() < best:
+            best, support = float(losses.min()), sets[losses.argmin()]
+    return best, support
+
+
+def _meets_conditions(problem, sets: np.ndarray) -> np.ndarray:
+    z = np.zeros((len(sets), problem.m))
+    np.put_along_axis(z, sets, 1.0, axis=1)
+    meets = z @ problem.statistics.counts >= problem.min_stability
+    meets &= (z[:, list(problem.fixed_in)] == 1).all(axis=1)
+    meets &= (z[:, list(problem.fixed_out)] == 0).all(axis=1)
+    if problem.constraints is not None:
+        meets &= (z @ problem.constraints.A.T <= problem.constraints.b + 1e-9).all(axis=1)
+    return meets
+
+
+def random_problem(seed: int, *, floor: float | None = None, **settings):
+    """Return a small problem: 0/1 columns with values, some zero, repeated or sums of others.
+
+    `floor` is a share of the largest stability; None draws one, 0 and 1 among them.
+    """
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 50)), int(rng.integers(1, 13))
+    M = (rng.random((n, m)) < rng.uniform(0.1, 0.9)) * rng.normal(size=m)
+    for j in range(m):
+        kind = rng.random()
+        if kind < 0.1:
+            M[:, j] = 0.0
+        elif kind < 0.2:
+            M[:, j] = M[:, rng.integers(m)]
+        elif kind < 0.3:
+            M[:, j] = M[:, rng.integers(m)] + M[:, rng.integers(m)]
+    y = M @ rng.normal(size=m) * rng.integers(0, 2) + rng.normal(size=n)
+    counts = rng.integers(0, int(rng.choice([2, 6, 40])), m)
+    drawn = {"max_rules": int(rng.integers(1, 6)), "gamma": float(10 ** rng.uniform(-2.5, 1.5))}
+    problem = Problem.from_matrix(M, y - y.mean(), counts, **{**drawn, **settings})
+    share = float(rng.choice([0.0, 0.5, 0.8, 0.9, 1.0])) if floor is None else floor
+    return problem.at(int(share * problem.largest_stability))

@@ -17,9 +17,10 @@ def check_integer(name: str, value: Any, *, least: int = 1, most: int | None = N
     return int(value)
 
 
-def check_number(name: str, value: Any, *, above: float = 0.0) -> float:
-    """Return `value` as a finite float greater than `above`."""
-    allowed = isinstance(value, Real) and not isinstance(value, bool)
-    if not allowed or not above < value < float("inf"):
-        raise InvalidParameter(f"{name} is {value!r}; pass a number greater than {above:g}.")
+def check_number(name: str, value: Any, *, above: float = 0.0, least: float | None = None) -> float:
+    """Return `value` as a finite float greater than `above`, or of at least `least` if given."""
+    allowed = isinstance(value, Real) and not isinstance(value, bool) and value < float("inf")
+    if not allowed or not (value > above if least is None else value >= least):
+        bound = f"greater than {above:g}" if least is None else f"of at least {least:g}"
+        raise InvalidParameter(f"{name} is {value!r}; pass a finite number {bound}.")
     return float(value)

@@ -4,6 +4,7 @@ Every message is one sentence that names what was wrong and what to do about it.
 """
 
 __all__ = [
+    "InfeasibleProblem",
     "InvalidColumn",
     "InvalidParameter",
     "InvalidTable",
@@ -45,3 +46,7 @@ class UnsupportedType(MossError, TypeError):
 
 class MissingDependency(MossError, ImportError):
     """An optional package is needed and not installed."""
+
+
+class InfeasibleProblem(MossError, ValueError):
+    """No selection of rules can meet the conditions asked for."""

@@ -1,0 +1,109 @@
+"""How to solve: tolerances, limits, and what to call on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from mossrules._checks import check_integer, check_number
+from mossrules.exceptions import InvalidParameter
+
+__all__ = ["Clock", "Master", "Method", "Options", "Snapshot"]
+
+Method = Literal["auto", "branch-and-bound", "cutting-plane", "coordinate-descent"]
+Master = Literal["highs", "scip", "gurobi"]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Where a running search stands."""
+
+    seconds: float
+    steps: int  # nodes of branch and bound, masters solved by the cutting plane
+    loss: float  # of the best selection so far
+    bound: float  # no selection has a smaller loss than this
+
+    @property
+    def gap(self) -> float:
+        """Relative distance between loss and bound."""
+        return relative_gap(self.loss, self.bound)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.seconds:7.1f} s  {self.steps:>9,} steps  loss {self.loss:.6g}  "
+            f"bound {self.bound:.6g}  gap {self.gap:.3%}"
+        )
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings of a solve; the defaults suit most problems.
+
+    Parameters
+    ----------
+    gap
+        Stop when (loss - bound) / loss is at most this; 0 asks for the optimum up to rounding.
+    time_limit
+        Seconds after which the best selection so far is returned; None for no limit.
+    node_limit
+        Nodes of branch and bound, or masters of the cutting plane, allowed; None for no limit.
+    threads
+        Threads of branch and bound, or of the master.
+    master
+        Integer solver of the cutting plane: "highs", "scip" or "gurobi".
+    root_cuts
+        Cuts at fractional points that the cutting plane makes before its first master; 0, as in
+        the paper, makes none.
+    seed
+        Passed to the master. Branch and bound makes no random choices.
+    progress
+        Called with a `Snapshot` a few times a second.
+    """
+
+    gap: float = 1e-3
+    time_limit: float | None = 60.0
+    node_limit: int | None = None
+    threads: int = 1
+    master: Master = "highs"
+    root_cuts: int = 0
+    seed: int = 0
+    progress: Callable[[Snapshot], object] | None = None
+
+    def __post_init__(self) -> None:
+        check_number("gap", self.gap, least=0)
+        if self.time_limit is not None:
+            check_number("time_limit", self.time_limit)
+        if self.node_limit is not None:
+            check_integer("node_limit", self.node_limit)
+        check_integer("threads", self.threads)
+        check_integer("root_cuts", self.root_cuts, least=0)
+        check_integer("seed", self.seed, least=0, most=2**31 - 1)
+        if self.master not in get_args(Master):
+            raise InvalidParameter(
+                f"master is {self.master!r}; choose from {', '.join(get_args(Master))}."
+            )
+        if self.progress is not None and not callable(self.progress):
+            raise InvalidParameter("progress must be a function of one snapshot, or None.")
+
+
+def relative_gap(loss: float, bound: float) -> float:
+    """Return (loss - bound) / loss, and 0 when both are 0."""
+    return (loss - bound) / loss if loss > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Time since a solve began, and time left to it."""
+
+    limit: float | None
+    started: float = field(default_factory=time.perf_counter)
+
+    def elapsed(self) -> float:
+        """Return the seconds since the start."""
+        return time.perf_counter() - self.started
+
+    def left(self) -> float:
+        """Return the seconds left; infinity without a limit, never negative."""
+        return float("inf") if self.limit is None else max(0.0, self.limit - self.elapsed())
