@@ -1,0 +1,152 @@
+"""What a solve returns: a selection, what is proven about it, and how it was found.
+
+Status is apart from value: a selection with a small gap that ran out of time has status TIME_LIMIT.
+`Solution.verify` lets someone else check a solution: what can be recomputed from the problem by the
+plain definitions is, and what rests on the search alone is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from mossrules._typing import FloatArray, IntArray
+from mossrules.solver.options import relative_gap
+from mossrules.solver.problem import Problem
+from mossrules.solver.verification import DualPoint, Verification, verify_claim
+
+__all__ = ["Outcome", "Report", "Solution", "Status"]
+
+
+class Status(Enum):
+    """How a solve ended; only OPTIMAL says that the gap asked for is proven."""
+
+    OPTIMAL = "optimal"  # to within the gap asked for
+    TIME_LIMIT = "time limit"
+    NODE_LIMIT = "node limit"
+    INTERRUPTED = "interrupted"
+    INFEASIBLE = "infeasible"
+    HEURISTIC = "heuristic"  # the method does not look for a proof
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method found, before the plain definitions have had a look at it.
+
+    `support` is None when nothing is feasible.
+    """
+
+    support: IntArray | None
+    bound: float
+    status: Status
+    figures: Mapping[str, float] = field(default_factory=dict)
+    dual: DualPoint | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a solution was found.
+
+    `figures` are the method's own counts: nodes, cuts, times of its parts.
+    """
+
+    method: str
+    reason: str  # why this method
+    seconds: float
+    asked_gap: float
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A selection of rules with its certificate.
+
+    `bound` is never above `loss`: no selection that meets the problem's conditions has a loss below
+    it. `weights` belong to `support`, which is ascending.
+    """
+
+    support: IntArray
+    weights: FloatArray
+    loss: float
+    stability: int
+    bound: float
+    status: Status
+    report: Report
+    dual: DualPoint | None = None  # proves a bound that anyone can recompute
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        support: IntArray,
+        bound: float,
+        status: Status,
+        report: Report,
+        *,
+        dual: DualPoint | None = None,
+    ) -> Solution:
+        """Return a feasible selection as a solution, all figures by the plain definitions."""
+        support = np.sort(np.asarray(support, dtype=np.int64))
+        if not problem.is_feasible(support):
+            raise AssertionError(f"{report.method} returned a selection that is not feasible.")
+        loss = problem.loss(support)
+        return cls(
+            support=support,
+            weights=problem.weights(support),
+            loss=loss,
+            stability=problem.stability(support),
+            bound=min(max(0.0, bound), loss),  # 0 in place of NaN too: no loss is negative
+            status=status,
+            report=report,
+            dual=dual,
+        )
+
+    @classmethod
+    def infeasible(cls, report: Report) -> Solution:
+        """Return the answer that no selection meets the conditions."""
+        return cls(
+            support=np.empty(0, dtype=np.int64),
+            weights=np.empty(0),
+            loss=np.inf,
+            stability=0,
+            bound=np.inf,
+            status=Status.INFEASIBLE,
+            report=report,
+        )
+
+    @property
+    def gap(self) -> float:
+        """Relative distance between loss and bound; NaN when nothing is feasible."""
+        return relative_gap(self.loss, self.bound) if np.isfinite(self.loss) else np.nan
+
+    def verify(self, problem: Problem) -> Verification:
+        """Recompute from the problem all that can be, and say what rests on the search alone.
+
+        Raises nothing when a check fails: `Verification.passed` tells, and printing it shows each.
+        """
+        if self.status is Status.INFEASIBLE:
+            return Verification(
+                (), (f"that nothing is feasible rests on the {self.report.method} method",)
+            )
+        return verify_claim(
+            problem,
+            support=self.support,
+            weights=self.weights,
+            loss=self.loss,
+            stability=self.stability,
+            bound=self.bound,
+            proven_gap=self.report.asked_gap if self.status is Status.OPTIMAL else None,
+            dual=self.dual,
+            search=f"{self.report.method} ({self.status.value})",
+        )
+
+    def __repr__(self) -> str:
+        if self.status is Status.INFEASIBLE:
+            return f"Solution(infeasible, {self.report.method})"
+        return (
+            f"Solution({len(self.support)} rules, loss={self.loss:.6g}, "
+            f"stability={self.stability}, {self.status.value}, gap={self.gap:.2g})"
+        )

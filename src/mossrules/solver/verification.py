@@ -1,0 +1,222 @@
+"""Checking a solution without the solver: by the plain definitions, and by weak duality.
+
+A bound that a single dual point proves is checked in full: any w and multipliers will do, and
+evaluating them takes a few lines (`relaxation.dual_bound`). What a tree of nodes or an integer
+master adds to that is named as not checked. One test can still refute it: no neighbour of the
+selection may have a loss below the bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mossrules._typing import FloatArray, IntArray
+from mossrules.solver.problem import Problem
+from mossrules.solver.relaxation import dual_bound
+
+__all__ = ["Check", "DualPoint", "Verification", "verify_claim"]
+
+TOLERANCE = 1e-9  # relative
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    """Weights and multipliers that prove a lower bound on the loss, and what they prove.
+
+    `fixed_in` and `fixed_out` are rules that the floor alone decides.
+    """
+
+    rules: IntArray  # with a weight that is not zero
+    weights: FloatArray
+    lam: float
+    mu: float
+    bound: float
+    fixed_in: IntArray
+    fixed_out: IntArray
+
+    @classmethod
+    def at(
+        cls,
+        problem: Problem,
+        w: FloatArray,
+        lam: float,
+        mu: float,
+        *,
+        fixed_in: IntArray | None = None,
+        fixed_out: IntArray | None = None,
+    ) -> DualPoint:
+        """Return the dual point of weights (m,) and multipliers, its bound by the plain formula."""
+        none = np.empty(0, dtype=np.int64)
+        fixed_in = none if fixed_in is None else fixed_in
+        fixed_out = none if fixed_out is None else fixed_out
+        bound = dual_bound(problem, w, lam, mu, fixed_in=fixed_in, fixed_out=fixed_out)
+        rules = np.flatnonzero(w)
+        return cls(rules, w[rules], float(lam), float(mu), bound, fixed_in, fixed_out)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was recomputed."""
+
+    name: str
+    passed: bool
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{'ok  ' if self.passed else 'FAIL'}  {self.name}: {self.detail}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was recomputed, and what could not be."""
+
+    checks: tuple[Check, ...]
+    unchecked: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything that was recomputed agrees."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all agrees and nothing had to be taken on trust."""
+        return self.passed and not self.unchecked
+
+    def __str__(self) -> str:
+        lines = [str(check) for check in self.checks]
+        return "\n".join([*lines, *(f"not checked: {each}" for each in self.unchecked)])
+
+
+def verify_claim(
+    problem: Problem,
+    *,
+    support: IntArray,
+    weights: FloatArray,
+    loss: float,
+    stability: int,
+    bound: float,
+    proven_gap: float | None,
+    dual: DualPoint | None,
+    search: str,
+) -> Verification:
+    """Check every figure of a solution against the problem."""
+    checks = [
+        _feasible(problem, support),
+        _weights(problem, support, weights),
+        _close("loss", loss, problem.loss(support), scale=0.5 * problem.statistics.yy),
+        _close("stability", stability, problem.stability(support)),
+        Check("bound", bound <= loss, f"{bound:.9g} is not above the loss {loss:.9g}"),
+        _gram(problem),
+        _neighbours(problem, support, bound),
+    ]
+    if proven_gap is not None:
+        gap = (loss - bound) / loss if loss > 0 else 0.0
+        allowed = max(proven_gap, TOLERANCE)
+        checks.append(
+            Check("gap", gap <= allowed * (1 + 1e-6), f"{gap:.3g}, asked for {proven_gap:g}")
+        )
+    unchecked = []
+    proven = -np.inf
+    if dual is not None:
+        more, proven = _dual_checks(problem, dual)
+        checks += more
+    if bound > proven + TOLERANCE * abs(bound):
+        said = "no dual point is stored" if dual is None else f"the dual point proves {proven:.9g}"
+        unchecked.append(f"the bound {bound:.9g} rests on {search}; {said}")
+    return Verification(tuple(checks), tuple(unchecked))
+
+
+# --- single checks ------------------------------------------------------------------------------
+
+
+def _close(name: str, claimed: float, found: float, scale: float = 1.0) -> Check:
+    passed = abs(claimed - found) <= TOLERANCE * max(abs(found), scale)
+    return Check(name, bool(passed), f"{claimed:.9g}, recomputed {found:.9g}")
+
+
+def _weights(problem: Problem, support: IntArray, claimed: FloatArray) -> Check:
+    found = problem.weights(support)
+    if claimed.shape != found.shape:
+        return Check("weights", False, f"{len(claimed)} for {len(found)} rules")
+    largest = float(np.abs(found).max(initial=0.0)) or 1.0
+    apart = float(np.abs(claimed - found).max(initial=0.0)) / largest
+    return Check("weights", apart <= TOLERANCE, f"differ by {apart:.2g} of the largest")
+
+
+def _feasible(problem: Problem, support: IntArray) -> Check:
+    return Check("conditions", problem.is_feasible(support), f"{len(support)} rules of {problem!r}")
+
+
+def _gram(problem: Problem) -> Check:
+    """Check that the statistics are those of some columns and target: duality rests on it."""
+    s = problem.statistics
+    scale = np.sqrt(np.append(np.diagonal(s.G), s.yy))
+    scale = np.where(scale > 0, scale, 1.0)
+    joint = np.block([[s.G, s.q[:, None]], [s.q[None, :], np.array([[s.yy]])]])
+    least = float(np.linalg.eigvalsh(joint / np.outer(scale, scale))[0])
+    return Check("statistics", least > -1e-7, f"least eigenvalue of the correlations {least:.2g}")
+
+
+def _neighbours(problem: Problem, support: IntArray, bound: float) -> Check:
+    """Try to refute the bound by every exchange of one rule for another."""
+    chosen = set(support.tolist())
+    least = np.inf
+    outside = [j for j in problem.free.tolist() if j not in chosen]
+    for i in sorted(chosen.difference(problem.fixed_in)):
+        rest = np.array(sorted(chosen - {i}), dtype=np.int64)
+        needed = problem.min_stability - problem.stability(rest)
+        others = [j for j in outside if problem.statistics.counts[j] >= needed]
+        if problem.constraints is not None:
+            others = [j for j in others if problem.constraints.holds(np.append(rest, j))]
+        least = min(least, _least_loss_with_one_more(problem, rest, np.array(others, np.int64)))
+    passed = least >= bound * (1 - TOLERANCE)
+    return Check("neighbours", bool(passed), f"no exchange of one rule is below {least:.9g}")
+
+
+def _least_loss_with_one_more(problem: Problem, rest: IntArray, others: IntArray) -> float:
+    """Return min_j H2(T + j) by the Schur complement of G_TT + I/gamma."""
+    if len(others) == 0:
+        return np.inf
+    s, ridge = problem.statistics, 1.0 / problem.gamma
+    A = s.G[np.ix_(rest, rest)] + ridge * np.eye(len(rest))
+    cross = s.G[np.ix_(rest, others)]
+    correlated = s.q[others] - cross.T @ np.linalg.solve(A, s.q[rest])
+    left = s.G[others, others] + ridge - (cross * np.linalg.solve(A, cross)).sum(axis=0)
+    return float(problem.loss(rest) - 0.5 * (correlated**2 / left).max())
+
+
+def _dual_checks(problem: Problem, dual: DualPoint) -> tuple[list[Check], float]:
+    """Check the fixings by the floor, and recompute the bound of the dual point."""
+    w = np.zeros(problem.m)
+    w[dual.rules] = dual.weights
+    proven = dual_bound(
+        problem, w, dual.lam, dual.mu, fixed_in=dual.fixed_in, fixed_out=dual.fixed_out
+    )
+    by_floor = _decided_by_floor(problem, dual)
+    return [
+        Check(
+            "fixed by the floor",
+            by_floor,
+            f"{len(dual.fixed_in)} rules in, {len(dual.fixed_out)} out",
+        ),
+        _close("bound of the dual point", dual.bound, proven, scale=0.5 * problem.statistics.yy),
+    ], proven if by_floor else -np.inf
+
+
+def _decided_by_floor(problem: Problem, dual: DualPoint) -> bool:
+    """Tell whether no selection that meets the floor has `fixed_out` rules or lacks `fixed_in`."""
+    counts = problem.statistics.counts
+    room = problem.size - len(problem.fixed_in)
+    had = problem.stability(np.array(problem.fixed_in, dtype=np.int64))
+    free = np.sort(counts[problem.free])[::-1]
+    if room == 0:
+        return len(dual.fixed_in) == 0
+    with_it = had + int(free[: room - 1].sum())
+    without_it = had + int(free[: room + 1].sum())
+    out = counts[dual.fixed_out] + with_it < problem.min_stability
+    inside = without_it - counts[dual.fixed_in] < problem.min_stability
+    enough = len(free) > room  # otherwise every free rule is in, whatever the floor
+    return bool(out.all() and (inside.all() or not enough))
