@@ -1,0 +1,116 @@
+"""The master by Gurobi, through gurobipy. Without a licence it takes small problems only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+import numpy as np
+
+from mossrules._typing import FloatArray
+from mossrules.exceptions import MissingDependency, MossError
+from mossrules.solver.masters._base import (
+    TOLERANCE,
+    Master,
+    MasterResult,
+    MasterStatus,
+    Start,
+    unexpected,
+)
+from mossrules.solver.options import Options
+from mossrules.solver.problem import Problem
+
+_NO_LICENCE, _TOO_LARGE = 10009, 10010  # Gurobi's error numbers
+
+
+def import_gurobipy() -> ModuleType:
+    """Return gurobipy, loaded on first use."""
+    try:
+        import gurobipy  # noqa: PLC0415
+    except ImportError as failure:
+        raise MissingDependency(
+            f"The master 'gurobi' needs gurobipy, which could not be loaded ({failure}); run pip "
+            'install "mossrules[gurobi]".'
+        ) from failure
+    return gurobipy
+
+
+class GurobiMaster(Master):
+    """The integer program in Gurobi."""
+
+    def __init__(self, problem: Problem, options: Options, *, scale: float) -> None:
+        super().__init__(problem, options, scale=scale)
+        self._gurobipy = import_gurobipy()
+        settings = {
+            "OutputFlag": 0,
+            "Threads": options.threads,
+            "Seed": options.seed % 2_000_000_001,  # its largest seed is 2e9
+            "FeasibilityTol": TOLERANCE,
+            "OptimalityTol": TOLERANCE,
+            "IntFeasTol": TOLERANCE,
+            "MIPGapAbs": 0.0,
+        }
+        with self._clear_errors():
+            environment = self._gurobipy.Env(params=settings)
+            self._model = model = self._gurobipy.Model(env=environment)
+            self._nu = model.addVar(lb=0.0, obj=1.0)
+            self._z = model.addMVar(problem.m, vtype="B", lb=self.lower, ub=self.upper)
+            model.addConstr(self.A @ self._z <= self.b)
+
+    def _add_row(self, constant: float, gradient: FloatArray) -> None:
+        with self._clear_errors():
+            self._model.addConstr(self._nu - gradient @ self._z >= constant)
+
+    def _solve(
+        self, *, seconds: float, gap: float, start: Start | None, relaxed: bool
+    ) -> MasterResult:
+        model = self._model
+        model.Params.TimeLimit = min(seconds, self._gurobipy.GRB.INFINITY)
+        model.Params.MIPGap = gap
+        self._z.VType = "C" if relaxed else "B"
+        if start is not None:
+            self._nu.Start, self._z.Start = start.nu, start.z
+        with self._clear_errors():
+            model.optimize()  # sees to Ctrl-C by itself
+        status = self._read_status()
+        z, objective = None, np.inf
+        if model.SolCount > 0:
+            z, objective = np.array(self._z.X), model.ObjVal
+        if status is MasterStatus.INFEASIBLE:
+            bound = np.inf
+        elif relaxed and status is not MasterStatus.OPTIMAL:
+            bound = -np.inf  # of a linear program, only the optimum is a proof
+        else:
+            bound = model.ObjBound
+        return MasterResult(status, z, bound, objective)
+
+    def _read_status(self) -> MasterStatus:
+        codes = self._gurobipy.GRB.Status
+        known = {
+            codes.OPTIMAL: MasterStatus.OPTIMAL,
+            codes.TIME_LIMIT: MasterStatus.TIME_LIMIT,
+            codes.INFEASIBLE: MasterStatus.INFEASIBLE,
+            codes.INF_OR_UNBD: MasterStatus.INFEASIBLE,  # nu >= 0: never unbounded
+            codes.INTERRUPTED: MasterStatus.INTERRUPTED,
+        }
+        if self._model.Status not in known:
+            raise unexpected("Gurobi", self._model.Status)
+        return known[self._model.Status]
+
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except self._gurobipy.GurobiError as failure:
+            if failure.errno == _TOO_LARGE:
+                raise MossError(
+                    "The problem is too large for Gurobi without a licence (2,000 rules or cuts); "
+                    "install a licence or choose another master."
+                ) from failure
+            if failure.errno == _NO_LICENCE:
+                raise MossError(
+                    f"Gurobi found no licence that it accepts ({failure}); install one or choose "
+                    "another master."
+                ) from failure
+            raise unexpected("Gurobi", failure) from failure

@@ -1,0 +1,126 @@
+"""The master by HiGHS, which comes with mossrules."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from mossrules._typing import FloatArray
+from mossrules.exceptions import MissingDependency
+from mossrules.solver.masters._base import (
+    NEGLIGIBLE,
+    TOLERANCE,
+    Master,
+    MasterResult,
+    MasterStatus,
+    Start,
+    unexpected,
+)
+from mossrules.solver.options import Options
+from mossrules.solver.problem import Problem
+
+_FOUND = 2  # HiGHS's primal_solution_status of a feasible point
+
+
+def import_highspy() -> ModuleType:
+    """Return highspy, loaded on first use: it cannot share a process with ortools."""
+    try:
+        import highspy  # noqa: PLC0415
+    except ImportError as failure:
+        raise MissingDependency(
+            f"The master 'highs' needs highspy, which could not be loaded ({failure}); run pip "
+            "install highspy, and if ortools is loaded in the same process, which highspy cannot "
+            "share, start a fresh one."
+        ) from failure
+    return highspy
+
+
+class HighsMaster(Master):
+    """The integer program in HiGHS: column 0 is nu, column i + 1 is z_i."""
+
+    def __init__(self, problem: Problem, options: Options, *, scale: float) -> None:
+        super().__init__(problem, options, scale=scale)
+        self._highspy = import_highspy()
+        self._highs = self._highspy.Highs()
+        self._set(
+            output_flag=False,
+            threads=options.threads,
+            parallel="off" if options.threads == 1 else "on",
+            random_seed=options.seed,
+            primal_feasibility_tolerance=TOLERANCE,
+            dual_feasibility_tolerance=TOLERANCE,
+            mip_feasibility_tolerance=TOLERANCE,
+            small_matrix_value=NEGLIGIBLE,
+            mip_abs_gap=0.0,
+        )
+        self._highs.HandleUserInterrupt = True
+        m = problem.m
+        empty = np.empty(0, dtype=np.int32)
+        self._do("addVar", 0.0, self._highspy.kHighsInf)
+        self._do("changeColCost", 0, 1.0)
+        starts = np.zeros(m, dtype=np.int32)
+        costs = np.zeros(m)
+        self._do("addCols", m, costs, self.lower, self.upper, 0, starts, empty, np.empty(0))
+        binary = np.full(m, int(self._highspy.HighsVarType.kInteger), dtype=np.uint8)
+        self._do("changeColsIntegrality", m, np.arange(1, m + 1, dtype=np.int32), binary)
+        for row, limit in zip(self.A, self.b, strict=True):
+            self._row(np.concatenate([[0.0], row]), -self._highspy.kHighsInf, limit)
+
+    def _add_row(self, constant: float, gradient: FloatArray) -> None:
+        self._row(np.concatenate([[1.0], -gradient]), constant, self._highspy.kHighsInf)
+
+    def _solve(
+        self, *, seconds: float, gap: float, start: Start | None, relaxed: bool
+    ) -> MasterResult:
+        self._set(time_limit=seconds, mip_rel_gap=gap, solve_relaxation=relaxed)
+        if start is not None:
+            columns = np.arange(len(start.z) + 1, dtype=np.int32)
+            values = np.concatenate([[start.nu], start.z])
+            self._do("setSolution", len(columns), columns, values)
+        self._run(self._run_here, self._highs.cancelSolve)
+        status = self._read_status()
+        info = self._highs.getInfo()
+        z = None
+        if info.primal_solution_status == _FOUND:
+            z = np.array(self._highs.getSolution().col_value)[1:]
+        bound = info.mip_dual_bound
+        if relaxed:  # of a linear program, only the optimum is a proof
+            optimal = status is MasterStatus.OPTIMAL
+            bound = info.objective_function_value if optimal else -np.inf
+        return MasterResult(status, z, bound, info.objective_function_value)
+
+    def _run_here(self) -> None:
+        # HiGHS keeps one scheduler per thread. This thread ends here, and so must its scheduler.
+        self._highs.run()
+        self._highs.resetGlobalScheduler(False)
+
+    def _read_status(self) -> MasterStatus:
+        status = self._highs.getModelStatus()
+        statuses = self._highspy.HighsModelStatus
+        known = {
+            statuses.kOptimal: MasterStatus.OPTIMAL,
+            statuses.kTimeLimit: MasterStatus.TIME_LIMIT,
+            statuses.kInfeasible: MasterStatus.INFEASIBLE,
+            # nu >= 0, so the program is never unbounded.
+            statuses.kUnboundedOrInfeasible: MasterStatus.INFEASIBLE,
+            statuses.kInterrupt: MasterStatus.INTERRUPTED,
+        }
+        if status not in known:
+            raise unexpected("HiGHS", self._highs.modelStatusToString(status))
+        return known[status]
+
+    def _row(self, row: FloatArray, low: float, high: float) -> None:
+        columns = np.flatnonzero(row).astype(np.int32)
+        self._do("addRow", float(low), float(high), len(columns), columns, row[columns])
+
+    def _set(self, **settings: Any) -> None:
+        for name, value in settings.items():
+            self._do("setOptionValue", name, value)
+
+    def _do(self, method: str, *arguments: Any) -> None:
+        """Call a method of HiGHS and read the status that it returns."""
+        status = getattr(self._highs, method)(*arguments)
+        if status == self._highspy.HighsStatus.kError:
+            raise unexpected("HiGHS", f"error of {method}")
