@@ -1,0 +1,19 @@
+"""Choose at most k rules with a floor on stability and the least ridge loss, and prove it."""
+
+from mossrules.solver.methods import solve
+from mossrules.solver.options import Options, Snapshot
+from mossrules.solver.problem import LinearConstraints, Problem
+from mossrules.solver.result import Report, Solution, Status
+from mossrules.solver.verification import Verification
+
+__all__ = [
+    "LinearConstraints",
+    "Options",
+    "Problem",
+    "Report",
+    "Snapshot",
+    "Solution",
+    "Status",
+    "Verification",
+    "solve",
+]

@@ -1,0 +1,66 @@
+"""First multipliers for a search: those that price the rules right at a given w."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from mossrules._typing import AnyArray, BoolArray, FloatArray
+from mossrules.solver._kernels.state import FREE, Data
+
+
+@njit(cache=True, nogil=True)
+def _price(
+    gain: FloatArray,
+    counts: FloatArray,
+    taken: BoolArray,
+    mu: float,
+    room: float,
+    score: FloatArray,
+) -> tuple[float, float]:
+    """Return the K-th largest gain + mu c and the stability of the K rules that have it or more."""
+    n = 0
+    for i in range(gain.shape[0]):
+        if taken[i]:
+            score[n] = gain[i] + mu * counts[i]
+            n += 1
+    k = int(room)
+    least = np.partition(score[:n], n - k)[n - k]
+    stability = 0.0
+    for i in range(gain.shape[0]):
+        if taken[i] and gain[i] + mu * counts[i] >= least:
+            stability += counts[i]
+    return least, stability
+
+
+@njit(cache=True, nogil=True)
+def first_multipliers(
+    data: Data, fate: AnyArray, room: float, floor: float, r: FloatArray
+) -> tuple[float, float]:
+    """Return lambda and mu that nearly minimise the dual of the knapsack over (gamma/2) r_i^2.
+
+    For a given mu the best lambda is the K-th largest score; mu is the least for which the rules
+    above it reach the floor, by bisection. Nearly is enough: the ascent goes on from there.
+    """
+    m = r.shape[0]
+    gain = 0.5 * data.gamma * r * r
+    taken = fate == FREE
+    score = np.empty(m)
+    lam, stability = _price(gain, data.counts, taken, 0.0, room, score)
+    if stability >= floor:
+        return max(0.0, lam), 0.0
+    low, high = 0.0, (lam + gain.max()) / max(1.0, data.counts.max())
+    for _ in range(30):
+        lam, stability = _price(gain, data.counts, taken, high, room, score)
+        if stability >= floor:
+            break
+        low, high = high, 4.0 * high
+    for _ in range(8):
+        middle = 0.5 * (low + high)
+        lam, stability = _price(gain, data.counts, taken, middle, room, score)
+        if stability >= floor:
+            high = middle
+        else:
+            low = middle
+    lam, stability = _price(gain, data.counts, taken, high, room, score)
+    return max(0.0, lam), high

@@ -1,0 +1,129 @@
+"""What the kernels share: the data of a solve, room to work on a node, and a search's state."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
+
+FREE, IN, OUT = 0, 1, 2  # the fate of a rule
+CAPACITY = 192  # rules in the small copy of a node at most
+# Places in `Search.numbers` and `Search.tally`.
+LOSS, GAP, LEAST_DROPPED, MARGIN = 0, 1, 2, 3
+NODES, STEPS, TRIALS, SWAPS, IMPROVED = 0, 1, 2, 3, 4
+
+
+class Data(NamedTuple):
+    """What stays the same for a whole solve."""
+
+    G: FloatArray
+    q: FloatArray
+    counts: FloatArray
+    gamma: float
+    half: float  # yy / 2
+
+
+class Small(NamedTuple):
+    """The rules that matter at a node, and room to work on them; n of each are in use."""
+
+    rules: IntArray
+    forced: IntArray  # 1 for rules fixed in
+    G: FloatArray
+    diagonal: FloatArray
+    counts: FloatArray  # centred
+    w: FloatArray
+    r: FloatArray
+    price: FloatArray
+    active: IntArray
+    matrix: FloatArray
+    residual: FloatArray
+    by_lambda: FloatArray
+    by_mu: FloatArray
+    trial_w: FloatArray
+    trial_r: FloatArray
+
+
+def make_small() -> Small:
+    """Return room for `CAPACITY` rules."""
+    n = CAPACITY
+    return Small(
+        rules=np.zeros(n, np.int64),
+        forced=np.zeros(n, np.int64),
+        G=np.zeros((n, n)),
+        diagonal=np.zeros(n),
+        counts=np.zeros(n),
+        w=np.zeros(n),
+        r=np.zeros(n),
+        price=np.zeros(n),
+        active=np.zeros(n, np.int64),
+        matrix=np.zeros((n, n)),
+        residual=np.zeros(n),
+        by_lambda=np.zeros(n),
+        by_mu=np.zeros(n),
+        trial_w=np.zeros(n),
+        trial_r=np.zeros(n),
+    )
+
+
+class Search(NamedTuple):
+    """One worker's view of a search, and its room to work; `numbers` and `tally` are its state."""
+
+    k: int
+    eps: float
+    order: IntArray  # rules by falling count
+    before: IntArray  # the twin that must be in before this one, or -1
+    after: IntArray
+    past: FloatArray  # (m, 4): rise of the bound per unit of z and how often, down and up
+    incumbent: IntArray
+    numbers: FloatArray
+    tally: IntArray
+    fate: AnyArray
+    w: FloatArray
+    r: FloatArray
+    multipliers: FloatArray
+    child_fate: AnyArray
+    child_w: FloatArray
+    child_r: FloatArray
+    child_multipliers: FloatArray
+    z: FloatArray
+    candidates: IntArray
+    merit: FloatArray
+    chosen: IntArray
+    allowed: BoolArray
+    factor: FloatArray
+    room_for_w: FloatArray
+    small: Small
+
+
+def make_search(k: int, eps: float, order: IntArray, before: IntArray, after: IntArray) -> Search:
+    """Return a search that has seen nothing yet."""
+    m = len(order)
+    return Search(
+        k=k,
+        eps=float(eps),
+        order=order,
+        before=before,
+        after=after,
+        past=np.zeros((m, 4)),
+        incumbent=np.zeros(k, np.int64),
+        numbers=np.array([np.inf, 0.0, np.inf, 0.0]),
+        tally=np.zeros(5, np.int64),
+        fate=np.zeros(m, np.int8),
+        w=np.zeros(m),
+        r=np.zeros(m),
+        multipliers=np.zeros(2),
+        child_fate=np.zeros(m, np.int8),
+        child_w=np.zeros(m),
+        child_r=np.zeros(m),
+        child_multipliers=np.zeros(2),
+        z=np.zeros(m),
+        candidates=np.zeros(m, np.int64),
+        merit=np.zeros(m),
+        chosen=np.zeros(k, np.int64),
+        allowed=np.zeros(m, np.bool_),
+        factor=np.zeros((k, k)),
+        room_for_w=np.zeros(k),
+        small=make_small(),
+    )

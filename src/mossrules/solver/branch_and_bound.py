@@ -1,0 +1,304 @@
+"""Branch and bound on the dual bound of the relaxation: from a problem to a proven selection.
+
+The tree is searched by compiled kernels, in slices of some milliseconds. Between slices this module
+looks at the clock, tells of progress, makes room and shares work among threads. Ctrl-C ends the
+search with what has been found.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from mossrules._typing import FloatArray, IntArray
+from mossrules.exceptions import InvalidParameter
+from mossrules.solver._kernels.fixing import fix_by_bound, fix_by_floor
+from mossrules.solver._kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
+from mossrules.solver._kernels.relaxation import ascend, lower_and_upper, residual_of
+from mossrules.solver._kernels.root import first_multipliers
+from mossrules.solver._kernels.search import DONE, OUT_OF_SLOTS, run
+from mossrules.solver._kernels.state import (
+    GAP,
+    IMPROVED,
+    IN,
+    LEAST_DROPPED,
+    LOSS,
+    MARGIN,
+    NODES,
+    STEPS,
+    TRIALS,
+    Search,
+    make_search,
+)
+from mossrules.solver._kernels.swaps import improve_by_swaps
+from mossrules.solver._kernels.tree import Tree, grow_tree, make_tree, push, share
+from mossrules.solver.instance import Instance
+from mossrules.solver.options import Clock, Options, Snapshot
+from mossrules.solver.problem import Problem
+from mossrules.solver.result import Outcome, Status
+from mossrules.solver.verification import DualPoint
+
+__all__ = ["solve_by_branch_and_bound"]
+
+ROOT_STEPS = 40
+SLICE = 64  # nodes between two looks at the clock
+FIRST_SLOTS = 1024
+ROUNDING = 1e-12  # of yy/2: losses closer than this count as equal
+
+
+def solve_by_branch_and_bound(
+    problem: Problem, options: Options, *, clock: Clock, start: IntArray | None = None
+) -> Outcome:
+    """Return the best selection found and the bound that the search has proven.
+
+    `start` is a feasible selection to begin with, from a neighbouring problem say.
+    """
+    if problem.constraints is not None:
+        raise InvalidParameter(
+            "Branch and bound does not take constraints A z <= b; use method='cutting-plane'."
+        )
+    instance = Instance.of(problem)
+    best = first_selection(instance, start)
+    root = Root.of(instance, best, options)
+    search = TreeSearch(root, options, clock)
+    return search.run()
+
+
+@dataclass(eq=False)
+class Incumbent:
+    """The best selection so far, as positions in the problem."""
+
+    support: IntArray
+    loss: float
+
+    def offer(self, support: IntArray, loss: float) -> None:
+        """Take a selection if it is better."""
+        if loss < self.loss:
+            self.support, self.loss = np.sort(support), loss
+
+
+def first_selection(instance: Instance, start: IntArray | None) -> Incumbent:
+    """Return the better of `start` and the most stable selection, each improved by swaps."""
+    problem, data = instance.problem, instance.data
+    fixed = np.flatnonzero(instance.fate == IN)
+    best = Incumbent(np.empty(0, dtype=np.int64), np.inf)
+    starts = [instance.most_stable()]
+    if start is not None and problem.is_feasible(start) and len(start) == problem.size:
+        given = np.searchsorted(instance.rules, np.sort(start))
+        starts.append(np.concatenate([fixed, np.setdiff1d(given, fixed)]))
+    for support in starts:
+        allowed = np.ones(len(instance.rules), dtype=np.bool_)
+        allowed[support] = False
+        explained = improve_by_swaps(
+            data.G, data.q, data.counts, 1.0 / data.gamma, float(problem.min_stability), allowed,
+            support, len(fixed), 200,
+        )  # fmt: skip
+        best.offer(instance.rules[support], data.half - explained)
+    return best
+
+
+# --- the root -----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Root:
+    """The relaxed root: its bound, the w and multipliers that prove it, and the incumbent."""
+
+    instance: Instance
+    best: Incumbent
+    bound: float
+    w: FloatArray
+    multipliers: FloatArray
+    steps: int
+
+    @classmethod
+    def of(cls, instance: Instance, best: Incumbent, options: Options) -> Root:
+        """Relax the root from the incumbent on, and round what comes out."""
+        data, room, floor = instance.data, instance.room, instance.floor
+        search = start_search(instance, best, options)
+        support = np.searchsorted(instance.rules, best.support)
+        search.w[support] = instance.problem.weights(best.support)
+        if room == 0.0:  # the fixings leave one selection
+            return cls(instance, best, best.loss, search.w, search.multipliers, 0)
+        residual_of(data, search.w, search.r)
+        search.multipliers[:] = first_multipliers(data, instance.fate, room, floor, search.r)
+        bound, steps = ascend(
+            data, instance.fate, room, floor, search.w, search.r, search.multipliers,
+            cutoff_of(search), ROOT_STEPS, search.small,
+        )  # fmt: skip
+        relaxed_selection(data, instance.fate, search.multipliers, search.w, search.z)
+        try_rounding(data, search, instance.fate, instance.fate, True)
+        best.offer(instance.rules[search.incumbent], float(search.numbers[LOSS]))
+        return cls(instance, best, bound, search.w, search.multipliers, steps)
+
+    def dual(self) -> DualPoint:
+        """Return what proves the root bound, in the positions of the problem."""
+        here, problem = self.instance, self.instance.problem
+        w = np.zeros(problem.m)
+        w[here.rules] = self.w
+        decided = np.setdiff1d(problem.free, here.rules)
+        inside = np.setdiff1d(here.rules[here.fate == IN], problem.fixed_in)
+        lam, mu = self.multipliers
+        return DualPoint.at(problem, w, lam, mu, fixed_in=inside, fixed_out=decided)
+
+    def reduced(self, cutoff: float) -> Instance | None:
+        """Fix what the bound decides; None when nothing can be better than the cutoff."""
+        here, room, floor = self.instance, self.instance.room, self.instance.floor
+        if room == 0.0 or self.bound >= cutoff:
+            return None
+        lam, mu = self.multipliers
+        r = np.empty_like(self.w)
+        residual_of(here.data, self.w, r)
+        centre = floor / room
+        lower, _ = lower_and_upper(
+            here.data, here.fate, room, centre, lam - mu * centre, mu, self.w, r
+        )
+        fate = here.fate.copy()
+        possible, room, floor, _ = fix_by_bound(
+            here.data, fate, here.before, here.after, room, floor, lam, mu, r, cutoff - lower
+        )
+        if possible:
+            possible, room, floor = fix_by_floor(
+                here.data.counts, here.order, fate, here.before, here.after, room, floor
+            )
+        return here.without(fate) if possible else None
+
+
+def start_search(instance: Instance, best: Incumbent, options: Options) -> Search:
+    """Return a search that knows the incumbent's loss."""
+    problem = instance.problem
+    search = make_search(
+        problem.size, problem.min_stability, instance.order, instance.before, instance.after
+    )
+    search.numbers[LOSS] = best.loss
+    search.numbers[GAP] = options.gap
+    search.numbers[MARGIN] = ROUNDING * instance.data.half
+    return search
+
+
+# --- the tree -----------------------------------------------------------------------------------
+
+
+class TreeSearch:
+    """The tree below a root, searched in slices by one or more threads."""
+
+    def __init__(self, root: Root, options: Options, clock: Clock) -> None:
+        self.root, self.options, self.clock = root, options, clock
+        self.best = root.best
+        self.searches: list[Search] = []
+        self.trees: list[Tree] = []
+        self.dropped = np.inf  # least bound of anything dropped so far
+        self.instance = self._plant()
+
+    def _plant(self) -> Instance:
+        """Set up the workers, the first of which has the root to expand."""
+        root = self.root
+        first = start_search(root.instance, self.best, self.options)
+        cutoff = cutoff_of(first)
+        instance = root.reduced(cutoff)
+        if instance is None:
+            self.dropped = max(root.bound, cutoff) if root.bound < cutoff else root.bound
+            return root.instance
+        if len(instance.rules) < len(root.instance.rules) or instance.room < root.instance.room:
+            self.dropped = cutoff
+        for _ in range(self.options.threads):
+            self.searches.append(start_search(instance, self.best, self.options))
+            self.trees.append(make_tree(FIRST_SLOTS, len(instance.rules)))
+        if instance.room == 0.0:
+            only = instance.rules[instance.fate == IN]
+            self.best.offer(only, instance.problem.loss(only))
+            return instance
+        kept = np.isin(root.instance.rules, instance.rules)
+        push(self.trees[0], root.bound, instance.fate, root.multipliers, root.w[kept])
+        return instance
+
+    def run(self) -> Outcome:
+        """Search until the gap is proven, a limit is reached or the user interrupts."""
+        status = Status.OPTIMAL
+        try:
+            with ThreadPoolExecutor(max(1, len(self.trees))) as pool:
+                while any(tree.sizes[0] for tree in self.trees):
+                    if self.clock.left() <= 0.0:
+                        status = Status.TIME_LIMIT
+                        break
+                    if (
+                        self.options.node_limit is not None
+                        and self.nodes >= self.options.node_limit
+                    ):
+                        status = Status.NODE_LIMIT
+                        break
+                    if not self._slice(pool):
+                        break
+                    if self.options.progress is not None:
+                        self.options.progress(self.snapshot())
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        return Outcome(self.best.support, self.bound, status, self.figures(), self.root.dual())
+
+    def _slice(self, pool: ThreadPoolExecutor) -> bool:
+        """Let every worker that has nodes take some; tell whether any is left to be taken."""
+        busy = [n for n, tree in enumerate(self.trees) if tree.sizes[0]]
+        if len(busy) < len(self.trees):
+            self._share(busy)
+            busy = [n for n, tree in enumerate(self.trees) if tree.sizes[0]]
+        ends = list(pool.map(self._work, busy)) if len(busy) > 1 else [self._work(busy[0])]
+        for n in busy:
+            search = self.searches[n]
+            if search.tally[IMPROVED]:
+                search.tally[IMPROVED] = 0
+                self.best.offer(self.instance.rules[search.incumbent], float(search.numbers[LOSS]))
+            self.dropped = min(self.dropped, float(search.numbers[LEAST_DROPPED]))
+        for search in self.searches:
+            search.numbers[LOSS] = self.best.loss
+        for n, end in zip(busy, ends, strict=True):
+            if end == OUT_OF_SLOTS:
+                self.trees[n] = grow_tree(self.trees[n])
+        return any(end != DONE for end in ends)
+
+    def _work(self, n: int) -> int:
+        return int(
+            run(self.instance.data, self.searches[n], self.trees[n], self.instance.fate, SLICE)
+        )
+
+    def _share(self, busy: list[int]) -> None:
+        """Give workers without nodes every second node of the one that has most."""
+        for n in range(len(self.trees)):
+            giver = max(busy, key=lambda other: self.trees[other].sizes[0])
+            if self.trees[n].sizes[0] == 0 and self.trees[giver].sizes[0] >= 2:
+                while len(self.trees[n].bound) < len(self.trees[giver].bound):
+                    self.trees[n] = grow_tree(self.trees[n])
+                share(self.trees[giver], self.trees[n])
+
+    # --- where it stands ------------------------------------------------------------------------
+
+    @property
+    def nodes(self) -> int:
+        """Nodes relaxed so far."""
+        return int(sum(search.tally[NODES] for search in self.searches))
+
+    @property
+    def bound(self) -> float:
+        """No selection has a smaller loss than this."""
+        bounds = [float(tree.bound[tree.heap[0]]) for tree in self.trees if tree.sizes[0]]
+        return min([self.best.loss, self.dropped, *bounds])
+
+    def snapshot(self) -> Snapshot:
+        """Return where the search stands."""
+        return Snapshot(self.clock.elapsed(), self.nodes, self.best.loss, self.bound)
+
+    def figures(self) -> dict[str, float]:
+        """Return counts of what was done."""
+        steps = self.root.steps + sum(int(search.tally[STEPS]) for search in self.searches)
+        loss = self.best.loss
+        return {
+            "nodes": self.nodes,
+            "trials": sum(int(search.tally[TRIALS]) for search in self.searches),
+            "relaxation_steps": steps,
+            "open_nodes": int(sum(tree.sizes[0] for tree in self.trees)),
+            "root_bound": self.root.bound,
+            "root_gap": (loss - min(loss, self.root.bound)) / loss if loss > 0 else 0.0,
+            "rules_left_by_floor": len(self.root.instance.rules),
+            "rules_left_by_root": len(self.instance.rules),
+        }
