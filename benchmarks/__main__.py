@@ -12,7 +12,18 @@ from pathlib import Path
 
 from benchmarks._harness import ROOT, Contention, Report, Skipped, show, write_report
 
-SUBJECTS = ("startup", "forest", "statistics", "path", "memory", "agreement")
+SUBJECTS = (
+    "startup",
+    "forest",
+    "statistics",
+    "path",
+    "memory",
+    "agreement",
+    "solver",
+    "methods",
+    "rivals",
+)
+RESUMABLE = ("solver",)  # they keep what is finished in the folder of the results, and go on there
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,7 +45,8 @@ def measure(subject: str, folder: Path, *, quick: bool) -> bool:
     started = time.perf_counter()
     try:
         with Contention() as others:
-            report: Report = import_module(f"benchmarks.{subject}").run(quick=quick)
+            extra = {"folder": folder} if subject in RESUMABLE else {}
+            report: Report = import_module(f"benchmarks.{subject}").run(quick=quick, **extra)
         report.busy_cores = None if math.isnan(others.cores) else round(others.cores, 3)
     except Skipped as reason:
         report = Report(subject, skipped=str(reason))

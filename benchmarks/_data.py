@@ -30,13 +30,19 @@ def synthetic(n_rows: int, n_columns: int, seed: int) -> tuple[Floats, Floats]:
 
 
 def read_openml(name: str) -> tuple[pd.DataFrame, Floats]:
-    """Return the features and the target of `name`.csv.gz."""
+    """Return the features and the target of `name`.csv.gz, all of them numbers."""
+    frame, target = read_mixed(name)
+    return frame.astype(np.float64), target
+
+
+def read_mixed(name: str) -> tuple[pd.DataFrame, Floats]:
+    """Return the features and the target of `name`.csv.gz; features of texts stay texts."""
     path = OPENML / f"{name}.csv.gz"
     if not path.exists():
         raise Skipped(f"{path.name} is not in {path.parent.relative_to(ROOT.parent)}")
     frame = pd.read_csv(path)
     target = frame.pop("target").to_numpy(dtype=np.float64)
-    return frame.astype(np.float64), target
+    return frame, target
 
 
 def encode(X: Any, y: Floats) -> EncodedTable:

@@ -26,7 +26,16 @@ ROOT = Path(__file__).resolve().parent.parent
 THREADS = 2
 REST_SECONDS = 0.3
 QUIET_CORES = 0.1  # that other processes may use before the figures carry a warning
-PACKAGES = ("mossrules", "numpy", "scipy", "scikit-learn", "numba", "pandas", "threadpoolctl")
+PACKAGES = (
+    "mossrules",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "pandas",
+    "threadpoolctl",
+    "gurobipy",
+)
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -243,7 +252,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def write_report(report: Report, folder: Path, *, quick: bool, taken: float) -> Path:
-    """Write the report as JSON: to a temporary file first, so that no reader sees half of it."""
+    """Write the report as JSON."""
     content = {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(taken, 1),
@@ -252,13 +261,18 @@ def write_report(report: Report, folder: Path, *, quick: bool, taken: float) -> 
         **asdict(report),
         "figures": [{**asdict(figure), "met": figure.met} for figure in report.figures],
     }
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{report.subject}{'-quick' if quick else ''}.json"
-    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    write_json(path, content)
+    return path
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write to a temporary file first, so that no reader sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(content, file, indent=1)
     Path(temporary).replace(path)
-    return path
 
 
 def show(report: Report, *, quick: bool) -> str:

@@ -34,7 +34,7 @@ from mossrules.solver._kernels.state import (
 )
 from mossrules.solver._kernels.swaps import improve_by_swaps
 from mossrules.solver._kernels.tree import Tree, grow_tree, make_tree, push, share
-from mossrules.solver.instance import Instance
+from mossrules.solver.instance import Instance, find_twins, no_twins
 from mossrules.solver.options import Clock, Options, Snapshot
 from mossrules.solver.problem import Problem
 from mossrules.solver.result import Outcome, Status
@@ -117,7 +117,7 @@ class Root:
     def of(cls, instance: Instance, best: Incumbent, options: Options) -> Root:
         """Relax the root from the incumbent on, and round what comes out."""
         data, room, floor = instance.data, instance.room, instance.floor
-        search = start_search(instance, best, options)
+        search = start_search(instance, no_twins(len(instance.rules)), best, options)
         support = np.searchsorted(instance.rules, best.support)
         search.w[support] = instance.problem.weights(best.support)
         if room == 0.0:  # the fixings leave one selection
@@ -145,6 +145,7 @@ class Root:
 
     def reduced(self, cutoff: float) -> Instance | None:
         """Fix what the bound decides; None when nothing can be better than the cutoff."""
+        twins = no_twins(len(self.w))
         here, room, floor = self.instance, self.instance.room, self.instance.floor
         if room == 0.0 or self.bound >= cutoff:
             return None
@@ -157,21 +158,21 @@ class Root:
         )
         fate = here.fate.copy()
         possible, room, floor, _ = fix_by_bound(
-            here.data, fate, here.before, here.after, room, floor, lam, mu, r, cutoff - lower
+            here.data, fate, *twins, room, floor, lam, mu, r, cutoff - lower
         )
         if possible:
             possible, room, floor = fix_by_floor(
-                here.data.counts, here.order, fate, here.before, here.after, room, floor
+                here.data.counts, here.order, fate, *twins, room, floor
             )
         return here.without(fate) if possible else None
 
 
-def start_search(instance: Instance, best: Incumbent, options: Options) -> Search:
+def start_search(
+    instance: Instance, twins: tuple[IntArray, IntArray], best: Incumbent, options: Options
+) -> Search:
     """Return a search that knows the incumbent's loss."""
     problem = instance.problem
-    search = make_search(
-        problem.size, problem.min_stability, instance.order, instance.before, instance.after
-    )
+    search = make_search(problem.size, problem.min_stability, instance.order, *twins)
     search.numbers[LOSS] = best.loss
     search.numbers[GAP] = options.gap
     search.numbers[MARGIN] = ROUNDING * instance.data.half
@@ -195,16 +196,17 @@ class TreeSearch:
     def _plant(self) -> Instance:
         """Set up the workers, the first of which has the root to expand."""
         root = self.root
-        first = start_search(root.instance, self.best, self.options)
-        cutoff = cutoff_of(first)
+        margin = max(self.options.gap * self.best.loss, ROUNDING * root.instance.data.half)
+        cutoff = self.best.loss - margin
         instance = root.reduced(cutoff)
         if instance is None:
-            self.dropped = max(root.bound, cutoff) if root.bound < cutoff else root.bound
+            self.dropped = max(root.bound, cutoff)
             return root.instance
         if len(instance.rules) < len(root.instance.rules) or instance.room < root.instance.room:
             self.dropped = cutoff
+        twins = find_twins(instance)
         for _ in range(self.options.threads):
-            self.searches.append(start_search(instance, self.best, self.options))
+            self.searches.append(start_search(instance, twins, self.best, self.options))
             self.trees.append(make_tree(FIRST_SLOTS, len(instance.rules)))
         if instance.room == 0.0:
             only = instance.rules[instance.fate == IN]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mossrules._typing import AnyArray, IntArray
-from mossrules.solver._kernels.fixing import fix_by_floor
+from mossrules.solver._kernels.fixing import chain_twins, fix_by_floor
 from mossrules.solver._kernels.state import FREE, IN, OUT, Data
 from mossrules.solver.problem import Problem
 
-__all__ = ["Instance"]
+__all__ = ["Instance", "find_twins", "no_twins"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +23,6 @@ class Instance:
     data: Data
     fate: AnyArray  # FREE or IN
     order: IntArray  # by falling count
-    before: IntArray  # the twin to be chosen first, or -1
-    after: IntArray
 
     @classmethod
     def of(cls, problem: Problem) -> Instance:
@@ -34,10 +32,10 @@ class Instance:
         fate[list(problem.fixed_in)] = IN
         fate[list(problem.fixed_out)] = OUT
         order = np.argsort(-counts, kind="stable")
-        nobody = np.full(problem.m, -1)
+        nobody = no_twins(problem.m)
         room = float(problem.size - len(problem.fixed_in))
         floor = float(problem.min_stability - counts[fate == IN].sum())
-        possible, _, _ = fix_by_floor(counts, order, fate, nobody, nobody, room, floor)
+        possible, _, _ = fix_by_floor(counts, order, fate, *nobody, room, floor)
         if not possible:
             raise AssertionError("A problem that passed its checks has no feasible selection.")
         return cls._with(problem, np.flatnonzero(fate != OUT), fate)
@@ -46,16 +44,16 @@ class Instance:
     def _with(cls, problem: Problem, rules: IntArray, fate: AnyArray) -> Instance:
         statistics = problem.statistics
         counts = statistics.counts[rules].astype(np.float64)
+        everything = len(rules) == problem.m
+        G = statistics.G if everything else statistics.G[np.ix_(rules, rules)]
         data = Data(
-            G=np.ascontiguousarray(statistics.G[np.ix_(rules, rules)]),
+            G=np.ascontiguousarray(G, dtype=np.float64),
             q=statistics.q[rules],
             counts=counts,
             gamma=problem.gamma,
             half=0.5 * statistics.yy,
         )
-        fate = fate[rules]
-        order = np.argsort(-counts, kind="stable")
-        return cls(problem, rules, data, fate, order, *find_twins(data, fate, order))
+        return cls(problem, rules, data, fate[rules], np.argsort(-counts, kind="stable"))
 
     def without(self, fate: AnyArray) -> Instance:
         """Return the instance less the rules that are out by now."""
@@ -79,25 +77,22 @@ class Instance:
         return np.concatenate([np.flatnonzero(self.fate == IN), free[: int(self.room)]])
 
 
-def find_twins(data: Data, fate: AnyArray, order: IntArray) -> tuple[IntArray, IntArray]:
+def no_twins(m: int) -> tuple[IntArray, IntArray]:
+    """Return `before` and `after` of rules that are treated as all different."""
+    return np.full(m, -1), np.full(m, -1)
+
+
+def find_twins(instance: Instance) -> tuple[IntArray, IntArray]:
     """Return for each free rule the equal column to be chosen just before it and just after it.
 
     Of two rules with the same column the one with the larger count may as well be chosen first,
     which cuts off one of each pair of mirror images in the tree.
     """
-    before, after = np.full(len(order), -1), np.full(len(order), -1)
+    data = instance.data
+    before, after = no_twins(len(data.q))
+    free = instance.order[instance.fate[instance.order] == FREE]
     scale = float(np.abs(data.q).max(initial=0.0)) or 1.0
-    keys = np.round(data.q / scale, 11).tolist()
-    last: dict[float, list[int]] = {}  # of each chain of twins, by what M'y is for them
-    for i in order.tolist():
-        if fate[i] != FREE:
-            continue
-        chains = last.setdefault(keys[i], [])
-        for place, j in enumerate(chains):
-            if np.abs(data.G[i] - data.G[j]).max() <= 1e-13 * data.G[j, j]:
-                before[i], after[j] = j, i
-                chains[place] = i
-                break
-        else:
-            chains.append(i)
+    keys = np.round(data.q[free] / scale, 11)  # equal columns have equal M'y
+    by_key = np.argsort(keys, kind="stable")  # within a key, still by falling count
+    chain_twins(data.G, keys[by_key], free[by_key], before, after)
     return before, after

@@ -14,6 +14,31 @@ from mossrules.solver._kernels.state import FREE, IN, OUT, Data
 
 
 @njit(cache=True, nogil=True)
+def chain_twins(
+    G: FloatArray, keys: FloatArray, rules: IntArray, before: IntArray, after: IntArray
+) -> None:
+    """Link rules with equal columns of G, in the order given; they have equal `keys`, in a row."""
+    m = G.shape[0]
+    for a in range(rules.shape[0]):
+        i = rules[a]
+        for b in range(a - 1, -1, -1):
+            j = rules[b]
+            if keys[b] != keys[a]:
+                break
+            if after[j] >= 0:  # not the last of its chain
+                continue
+            limit = 1e-13 * G[j, j]
+            same = True
+            for p in range(m):
+                if abs(G[i, p] - G[j, p]) > limit:
+                    same = False
+                    break
+            if same:
+                before[i], after[j] = j, i
+                break
+
+
+@njit(cache=True, nogil=True)
 def put_in(
     counts: FloatArray, fate: AnyArray, before: IntArray, i: int, room: float, floor: float
 ) -> tuple[bool, float, float]:
