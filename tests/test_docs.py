@@ -28,6 +28,14 @@ def test_the_example_of_the_readme_prints_what_it_says(capsys):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_in_pages_runs(page):
+    """The Python of a page runs from top to bottom."""
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        exec(compile(code, page.name, "exec"), names)  # noqa: S102  our own examples
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page):
     """Every relative link names a file of the repository."""
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
