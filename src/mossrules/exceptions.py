@@ -6,6 +6,7 @@ Every message is one sentence that names what was wrong and what to do about it.
 __all__ = [
     "InfeasibleProblem",
     "InvalidColumn",
+    "InvalidFile",
     "InvalidParameter",
     "InvalidTable",
     "InvalidTarget",
@@ -50,3 +51,7 @@ class MissingDependency(MossError, ImportError):
 
 class InfeasibleProblem(MossError, ValueError):
     """No selection of rules can meet the conditions asked for."""
+
+
+class InvalidFile(MossError, ValueError):
+    """A file or text is not what it should be: damaged, of another kind, or of another version."""

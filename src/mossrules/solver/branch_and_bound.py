@@ -49,11 +49,18 @@ ROUNDING = 1e-12  # of yy/2: losses closer than this count as equal
 
 
 def solve_by_branch_and_bound(
-    problem: Problem, options: Options, *, clock: Clock, start: IntArray | None = None
+    problem: Problem,
+    options: Options,
+    *,
+    clock: Clock,
+    start: IntArray | None = None,
+    dual: DualPoint | None = None,
+    bound: float = 0.0,
 ) -> Outcome:
     """Return the best selection found and the bound that the search has proven.
 
-    `start` is a feasible selection to begin with, from a neighbouring problem say.
+    `start`, `dual` and `bound` come from a neighbouring problem: a selection and a dual point to
+    begin with, and a lower bound that is known to hold here.
     """
     if problem.constraints is not None:
         raise InvalidParameter(
@@ -61,8 +68,8 @@ def solve_by_branch_and_bound(
         )
     instance = Instance.of(problem)
     best = first_selection(instance, start)
-    root = Root.of(instance, best, options)
-    search = TreeSearch(root, options, clock)
+    root = Root.of(instance, best, options, dual)
+    search = TreeSearch(root, options, clock, bound)
     return search.run()
 
 
@@ -114,16 +121,27 @@ class Root:
     steps: int
 
     @classmethod
-    def of(cls, instance: Instance, best: Incumbent, options: Options) -> Root:
-        """Relax the root from the incumbent on, and round what comes out."""
+    def of(
+        cls, instance: Instance, best: Incumbent, options: Options, dual: DualPoint | None
+    ) -> Root:
+        """Relax the root, from the incumbent or a dual point on, and round what comes out."""
         data, room, floor = instance.data, instance.room, instance.floor
         search = start_search(instance, no_twins(len(instance.rules)), best, options)
-        support = np.searchsorted(instance.rules, best.support)
-        search.w[support] = instance.problem.weights(best.support)
+        if dual is None:
+            support = np.searchsorted(instance.rules, best.support)
+            search.w[support] = instance.problem.weights(best.support)
+        else:
+            everywhere = np.zeros(instance.problem.m)
+            everywhere[dual.rules] = dual.weights
+            search.w[:] = everywhere[instance.rules]
         if room == 0.0:  # the fixings leave one selection
             return cls(instance, best, best.loss, search.w, search.multipliers, 0)
         residual_of(data, search.w, search.r)
-        search.multipliers[:] = first_multipliers(data, instance.fate, room, floor, search.r)
+        search.multipliers[:] = (
+            first_multipliers(data, instance.fate, room, floor, search.r)
+            if dual is None
+            else (dual.lam, dual.mu)
+        )
         bound, steps = ascend(
             data, instance.fate, room, floor, search.w, search.r, search.multipliers,
             cutoff_of(search), ROOT_STEPS, search.small,
@@ -140,7 +158,7 @@ class Root:
         w[here.rules] = self.w
         decided = np.setdiff1d(problem.free, here.rules)
         inside = np.setdiff1d(here.rules[here.fate == IN], problem.fixed_in)
-        lam, mu = self.multipliers
+        lam, mu = np.maximum(0.0, self.multipliers)  # rounding may leave them just below 0
         return DualPoint.at(problem, w, lam, mu, fixed_in=inside, fixed_out=decided)
 
     def reduced(self, cutoff: float) -> Instance | None:
@@ -185,8 +203,8 @@ def start_search(
 class TreeSearch:
     """The tree below a root, searched in slices by one or more threads."""
 
-    def __init__(self, root: Root, options: Options, clock: Clock) -> None:
-        self.root, self.options, self.clock = root, options, clock
+    def __init__(self, root: Root, options: Options, clock: Clock, known: float) -> None:
+        self.root, self.options, self.clock, self.known = root, options, clock, known
         self.best = root.best
         self.searches: list[Search] = []
         self.trees: list[Tree] = []
@@ -196,8 +214,7 @@ class TreeSearch:
     def _plant(self) -> Instance:
         """Set up the workers, the first of which has the root to expand."""
         root = self.root
-        margin = max(self.options.gap * self.best.loss, ROUNDING * root.instance.data.half)
-        cutoff = self.best.loss - margin
+        cutoff = self.cutoff
         instance = root.reduced(cutoff)
         if instance is None:
             self.dropped = max(root.bound, cutoff)
@@ -221,14 +238,11 @@ class TreeSearch:
         status = Status.OPTIMAL
         try:
             with ThreadPoolExecutor(max(1, len(self.trees))) as pool:
-                while any(tree.sizes[0] for tree in self.trees):
+                while any(tree.sizes[0] for tree in self.trees) and self.known < self.cutoff:
                     if self.clock.left() <= 0.0:
                         status = Status.TIME_LIMIT
                         break
-                    if (
-                        self.options.node_limit is not None
-                        and self.nodes >= self.options.node_limit
-                    ):
+                    if self._out_of_nodes():
                         status = Status.NODE_LIMIT
                         break
                     if not self._slice(pool):
@@ -237,7 +251,13 @@ class TreeSearch:
                         self.options.progress(self.snapshot())
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
+            self._collect()  # the slice that it came in has dropped and found things
         return Outcome(self.best.support, self.bound, status, self.figures(), self.root.dual())
+
+    def _out_of_nodes(self) -> bool:
+        limit = self.options.node_limit
+        n_open = sum(int(tree.sizes[0]) for tree in self.trees)
+        return n_open > self.options.open_nodes or (limit is not None and self.nodes >= limit)
 
     def _slice(self, pool: ThreadPoolExecutor) -> bool:
         """Let every worker that has nodes take some; tell whether any is left to be taken."""
@@ -246,22 +266,27 @@ class TreeSearch:
             self._share(busy)
             busy = [n for n, tree in enumerate(self.trees) if tree.sizes[0]]
         ends = list(pool.map(self._work, busy)) if len(busy) > 1 else [self._work(busy[0])]
-        for n in busy:
-            search = self.searches[n]
+        self._collect()
+        for n, end in zip(busy, ends, strict=True):
+            if end == OUT_OF_SLOTS:
+                self.trees[n] = grow_tree(self.trees[n])
+        return any(end != DONE for end in ends)
+
+    def _collect(self) -> None:
+        """Take over what the workers have found and dropped, and tell all of the best loss."""
+        for search in self.searches:
             if search.tally[IMPROVED]:
                 search.tally[IMPROVED] = 0
                 self.best.offer(self.instance.rules[search.incumbent], float(search.numbers[LOSS]))
             self.dropped = min(self.dropped, float(search.numbers[LEAST_DROPPED]))
         for search in self.searches:
             search.numbers[LOSS] = self.best.loss
-        for n, end in zip(busy, ends, strict=True):
-            if end == OUT_OF_SLOTS:
-                self.trees[n] = grow_tree(self.trees[n])
-        return any(end != DONE for end in ends)
 
     def _work(self, n: int) -> int:
+        limit = self.options.node_limit
+        nodes = SLICE if limit is None else min(SLICE, max(1, limit - self.nodes))
         return int(
-            run(self.instance.data, self.searches[n], self.trees[n], self.instance.fate, SLICE)
+            run(self.instance.data, self.searches[n], self.trees[n], self.instance.fate, nodes)
         )
 
     def _share(self, busy: list[int]) -> None:
@@ -281,10 +306,16 @@ class TreeSearch:
         return int(sum(search.tally[NODES] for search in self.searches))
 
     @property
+    def cutoff(self) -> float:
+        """The bound from which a node is of no use; the kernels have the same (`cutoff_of`)."""
+        loss, half = self.best.loss, self.root.instance.data.half
+        return loss - max(self.options.gap * loss, ROUNDING * half)
+
+    @property
     def bound(self) -> float:
         """No selection has a smaller loss than this."""
         bounds = [float(tree.bound[tree.heap[0]]) for tree in self.trees if tree.sizes[0]]
-        return min([self.best.loss, self.dropped, *bounds])
+        return min(self.best.loss, max(self.known, min([self.dropped, *bounds])))
 
     def snapshot(self) -> Snapshot:
         """Return where the search stands."""

@@ -91,8 +91,8 @@ def find_twins(instance: Instance) -> tuple[IntArray, IntArray]:
     data = instance.data
     before, after = no_twins(len(data.q))
     free = instance.order[instance.fate[instance.order] == FREE]
-    scale = float(np.abs(data.q).max(initial=0.0)) or 1.0
-    keys = np.round(data.q[free] / scale, 11)  # equal columns have equal M'y
+    length = np.sqrt(np.diagonal(data.G)[free] * 2.0 * data.half)
+    keys = np.round(data.q[free] / np.where(length > 0.0, length, 1.0), 12)  # correlations with y
     by_key = np.argsort(keys, kind="stable")  # within a key, still by falling count
     chain_twins(data.G, keys[by_key], free[by_key], before, after)
     return before, after

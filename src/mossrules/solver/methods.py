@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import get_args
 
 import numpy as np
 
+from mossrules._checks import check_number
 from mossrules._typing import IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.branch_and_bound import solve_by_branch_and_bound
 from mossrules.solver.coordinate_descent import solve_by_coordinate_descent
-from mossrules.solver.cutting_plane import solve_by_cutting_plane
+from mossrules.solver.cutting_plane import CutPool, solve_by_cutting_plane
 from mossrules.solver.options import Clock, Method, Options
 from mossrules.solver.problem import Problem
-from mossrules.solver.result import Outcome, Report, Solution
+from mossrules.solver.result import Report, Solution
+from mossrules.solver.verification import DualPoint
 
 __all__ = ["solve"]
-
-METHODS: Mapping[str, Callable[..., Outcome]] = {
-    "branch-and-bound": solve_by_branch_and_bound,
-    "cutting-plane": solve_by_cutting_plane,
-    "coordinate-descent": solve_by_coordinate_descent,
-}
 
 
 def solve(
@@ -31,6 +26,8 @@ def solve(
     options: Options | None = None,
     *,
     start: Solution | IntArray | None = None,
+    bound: float = 0.0,
+    cuts: CutPool | None = None,
 ) -> Solution:
     """Select rules, and prove how good the selection is.
 
@@ -47,6 +44,10 @@ def solve(
     start
         A selection to start from, such as the solution of a neighbouring problem. It need not be
         feasible here.
+    bound
+        A lower bound that is known to hold, such as one proven for a lower floor.
+    cuts
+        Cuts for the cutting plane to use and to add to; they hold for any floor and size.
 
     Returns
     -------
@@ -68,16 +69,48 @@ def solve(
     options = Options() if options is None else options
     clock = Clock(options.time_limit)
     chosen, reason = choose_method(problem, method)
-    support = start.support if isinstance(start, Solution) else start
-    if support is not None:
-        support = np.asarray(support, dtype=np.int64)
-    outcome = METHODS[chosen](problem, options, clock=clock, start=support)
+    support = None if start is None else start_positions(problem, start)
+    dual = usable_dual(problem, start.dual) if isinstance(start, Solution) else None
+    known = check_number("bound", bound, least=0.0)
+    if chosen == "branch-and-bound":
+        outcome = solve_by_branch_and_bound(
+            problem, options, clock=clock, start=support, dual=dual, bound=known
+        )
+    elif chosen == "cutting-plane":
+        outcome = solve_by_cutting_plane(problem, options, clock=clock, start=support, cuts=cuts)
+    else:
+        outcome = solve_by_coordinate_descent(problem, options, clock=clock, start=support)
     report = Report(chosen, reason, clock.elapsed(), options.gap, outcome.figures)
     if outcome.support is None:
         return Solution.infeasible(report)
     return Solution.of(
-        problem, outcome.support, outcome.bound, outcome.status, report, dual=outcome.dual
+        problem,
+        outcome.support,
+        max(outcome.bound, known),
+        outcome.status,
+        report,
+        dual=outcome.dual,
     )
+
+
+def start_positions(problem: Problem, start: Solution | IntArray) -> IntArray:
+    """Return the positions of the rules to start from, ascending."""
+    support = np.asarray(start.support if isinstance(start, Solution) else start)
+    if support.ndim != 1 or (len(support) > 0 and support.dtype.kind not in "iu"):
+        raise InvalidParameter("start must be a solution, or a list of positions of rules.")
+    wrong = [int(i) for i in support if not 0 <= i < problem.m]
+    if wrong:
+        raise InvalidParameter(
+            f"start has a rule at position {wrong[0]}; positions go from 0 to {problem.m - 1}."
+        )
+    return np.unique(support).astype(np.int64)
+
+
+def usable_dual(problem: Problem, dual: DualPoint | None) -> DualPoint | None:
+    """Return a dual point to start from, unless it is of rules that are not there, or is none."""
+    if dual is None or dual.rules.max(initial=0) >= problem.m:
+        return None
+    return dual if dual.lam >= 0 and dual.mu >= 0 and np.isfinite(dual.weights).all() else None
 
 
 def choose_method(problem: Problem, method: Method) -> tuple[Method, str]:

@@ -49,6 +49,9 @@ class Options:
         Seconds after which the best selection so far is returned; None for no limit.
     node_limit
         Nodes of branch and bound, or masters of the cutting plane, allowed; None for no limit.
+    open_nodes
+        Nodes of branch and bound kept in memory at once, about half a kilobyte each. A search that
+        needs more stops with status NODE_LIMIT.
     threads
         Threads of branch and bound, or of the master.
     master
@@ -65,6 +68,7 @@ class Options:
     gap: float = 1e-3
     time_limit: float | None = 60.0
     node_limit: int | None = None
+    open_nodes: int = 4_000_000
     threads: int = 1
     master: Master = "highs"
     root_cuts: int = 0
@@ -77,6 +81,7 @@ class Options:
             check_number("time_limit", self.time_limit)
         if self.node_limit is not None:
             check_integer("node_limit", self.node_limit)
+        check_integer("open_nodes", self.open_nodes)
         check_integer("threads", self.threads)
         check_integer("root_cuts", self.root_cuts, least=0)
         check_integer("seed", self.seed, least=0, most=2**31 - 1)

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
+from mossrules.solver.options import relative_gap
 from mossrules.solver.problem import Problem
 from mossrules.solver.relaxation import dual_bound
 
 __all__ = ["Check", "DualPoint", "Verification", "verify_claim"]
 
 TOLERANCE = 1e-9  # relative
+ROUNDING = 1e-11  # of yy/2: no loss is known better than this
+MASTER = 1e-6  # relative: integer masters that are asked for no gap leave about this
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +106,9 @@ def verify_claim(
     search: str,
 ) -> Verification:
     """Check every figure of a solution against the problem."""
+    if not _are_rules(problem, support):
+        wrong = Check("conditions", False, f"{len(support)} rules, some not of {problem!r}")
+        return Verification((wrong,), ("all other figures: they belong to other rules",))
     checks = [
         _feasible(problem, support),
         _weights(problem, support, weights),
@@ -113,11 +119,7 @@ def verify_claim(
         _neighbours(problem, support, bound),
     ]
     if proven_gap is not None:
-        gap = (loss - bound) / loss if loss > 0 else 0.0
-        allowed = max(proven_gap, TOLERANCE)
-        checks.append(
-            Check("gap", gap <= allowed * (1 + 1e-6), f"{gap:.3g}, asked for {proven_gap:g}")
-        )
+        checks.append(_gap(problem, loss, bound, proven_gap))
     unchecked = []
     proven = -np.inf
     if dual is not None:
@@ -135,6 +137,16 @@ def verify_claim(
 def _close(name: str, claimed: float, found: float, scale: float = 1.0) -> Check:
     passed = abs(claimed - found) <= TOLERANCE * max(abs(found), scale)
     return Check(name, bool(passed), f"{claimed:.9g}, recomputed {found:.9g}")
+
+
+def _are_rules(problem: Problem, positions: IntArray) -> bool:
+    return bool(((positions >= 0) & (positions < problem.m)).all())
+
+
+def _gap(problem: Problem, loss: float, bound: float, asked: float) -> Check:
+    allowed = max(asked, MASTER) * loss + ROUNDING * 0.5 * problem.statistics.yy
+    gap = relative_gap(loss, bound)
+    return Check("gap", bool(loss - bound <= allowed), f"{gap:.3g}, asked for {asked:g}")
 
 
 def _weights(problem: Problem, support: IntArray, claimed: FloatArray) -> Check:
@@ -190,6 +202,13 @@ def _least_loss_with_one_more(problem: Problem, rest: IntArray, others: IntArray
 
 def _dual_checks(problem: Problem, dual: DualPoint) -> tuple[list[Check], float]:
     """Check the fixings by the floor, and recompute the bound of the dual point."""
+    positions = np.concatenate([dual.rules, dual.fixed_in, dual.fixed_out])
+    if (
+        not _are_rules(problem, positions)
+        or len(dual.rules) != len(dual.weights)
+        or not (dual.lam >= 0 and dual.mu >= 0)
+    ):
+        return [Check("dual point", False, "other rules, or multipliers below 0")], -np.inf
     w = np.zeros(problem.m)
     w[dual.rules] = dual.weights
     proven = dual_bound(
@@ -219,4 +238,5 @@ def _decided_by_floor(problem: Problem, dual: DualPoint) -> bool:
     out = counts[dual.fixed_out] + with_it < problem.min_stability
     inside = without_it - counts[dual.fixed_in] < problem.min_stability
     enough = len(free) > room  # otherwise every free rule is in, whatever the floor
-    return bool(out.all() and (inside.all() or not enough))
+    may_be_in = np.isin(dual.fixed_in, problem.free)
+    return bool(out.all() and may_be_in.all() and (inside.all() or not enough))

@@ -27,10 +27,10 @@ def chain_twins(
                 break
             if after[j] >= 0:  # not the last of its chain
                 continue
-            limit = 1e-13 * G[j, j]
+            limit = 1e-26 * G[j, j]
             same = True
             for p in range(m):
-                if abs(G[i, p] - G[j, p]) > limit:
+                if (G[i, p] - G[j, p]) ** 2 > limit * G[p, p]:
                     same = False
                     break
             if same:

@@ -41,7 +41,7 @@ def make_tree(slots: int, m: int) -> Tree:
         is_in=np.empty((slots, words), np.uint64),
         is_out=np.empty((slots, words), np.uint64),
         n_weights=np.empty(slots, np.int32),
-        weight_of=np.empty((slots, WEIGHTS), np.int32),
+        weight_of=np.empty((slots, WEIGHTS), np.uint16),  # G of 65,536 rules would take 32 GiB
         weight=np.empty((slots, WEIGHTS), np.float32),
         heap=np.empty(slots, np.int64),
         spare=np.arange(slots - 1, -1, -1),
