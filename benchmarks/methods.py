@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchmarks._data import warm_up
 from benchmarks._harness import Bound, Figure, Report, Row, Skipped
 from benchmarks._partial import say
 from benchmarks._pools import MAX_RULES, Pool, read_pool
+from benchmarks.solver import warm_up_solver
 from mossrules.exceptions import MissingDependency
 from mossrules.solver import Options, Problem, Solution, Status, solve
 from mossrules.solver.options import Master
@@ -40,6 +42,8 @@ QUICK = Settings(datasets=("690_visualizing_galaxy",), numbers=(1, 2), limit=5.0
 def run(*, quick: bool) -> Report:
     """Solve every problem three times, and look for contradictions."""
     settings = QUICK if quick else Settings()
+    warm_up()
+    warm_up_solver()
     rows = [row for name in settings.datasets for row in compare(read_pool(name), settings)]
     finished = [row for row in rows if row["finished"]]
     return Report(

@@ -12,10 +12,12 @@ PACKAGE = Path(mossrules.__file__).parent
 FLOW = [
     "_version", "_typing", "exceptions", "_checks", "_frames", "_kernels", "columns", "table",
     "chunks", "grid", "binning", "encoded", "forest", "generators", "rules", "pool", "statistics",
-    "solver._kernels", "solver.problem", "solver.relaxation", "solver.verification",
-    "solver.options", "solver.result", "solver.instance", "solver.branch_and_bound",
-    "solver.repair", "solver.coordinate_descent", "solver.masters", "solver.cutting_plane",
-    "solver.methods", "solver", "candidates", "cli", "__main__",
+    "solver._kernels", "solver.problem", "solver.options", "solver.relaxation",
+    "solver.verification", "solver.result", "solver.instance", "solver.heuristics",
+    "solver.branch_and_bound", "solver.repair", "solver.coordinate_descent", "solver.masters",
+    "solver.cutting_plane", "solver.methods", "solver", "frontier.sequence", "frontier.result",
+    "frontier.ledger", "frontier.storage", "frontier.progress", "frontier.sweep", "frontier",
+    "candidates", "cli", "__main__",
 ]  # fmt: skip
 PACKAGES = ("_kernels", "solver._kernels", "solver.masters")  # whose modules count as one
 

@@ -32,8 +32,8 @@ from mossrules.solver._kernels.state import (
     Search,
     make_search,
 )
-from mossrules.solver._kernels.swaps import improve_by_swaps
 from mossrules.solver._kernels.tree import Tree, grow_tree, make_tree, push, share
+from mossrules.solver.heuristics import Incumbent, first_selection
 from mossrules.solver.instance import Instance, find_twins, no_twins
 from mossrules.solver.options import Clock, Options, Snapshot
 from mossrules.solver.problem import Problem
@@ -71,39 +71,6 @@ def solve_by_branch_and_bound(
     root = Root.of(instance, best, options, dual)
     search = TreeSearch(root, options, clock, bound)
     return search.run()
-
-
-@dataclass(eq=False)
-class Incumbent:
-    """The best selection so far, as positions in the problem."""
-
-    support: IntArray
-    loss: float
-
-    def offer(self, support: IntArray, loss: float) -> None:
-        """Take a selection if it is better."""
-        if loss < self.loss:
-            self.support, self.loss = np.sort(support), loss
-
-
-def first_selection(instance: Instance, start: IntArray | None) -> Incumbent:
-    """Return the better of `start` and the most stable selection, each improved by swaps."""
-    problem, data = instance.problem, instance.data
-    fixed = np.flatnonzero(instance.fate == IN)
-    best = Incumbent(np.empty(0, dtype=np.int64), np.inf)
-    starts = [instance.most_stable()]
-    if start is not None and problem.is_feasible(start) and len(start) == problem.size:
-        given = np.searchsorted(instance.rules, np.sort(start))
-        starts.append(np.concatenate([fixed, np.setdiff1d(given, fixed)]))
-    for support in starts:
-        allowed = np.ones(len(instance.rules), dtype=np.bool_)
-        allowed[support] = False
-        explained = improve_by_swaps(
-            data.G, data.q, data.counts, 1.0 / data.gamma, float(problem.min_stability), allowed,
-            support, len(fixed), 200,
-        )  # fmt: skip
-        best.offer(instance.rules[support], data.half - explained)
-    return best
 
 
 # --- the root -----------------------------------------------------------------------------------
