@@ -40,7 +40,7 @@ class Plan:
     ridges: tuple[float | None, ...] = (None, 3.0)  # gamma n; None is the authors' gamma
     sizes: tuple[int, ...] = (2, 3, 5, 8)
     largest_size: int = 16  # sizes up to this one are looked at when a price is chosen
-    limit: float = 60.0
+    limit: float = 30.0
     glance: float = 1.0  # seconds for each of those sizes
     repeats: int = 3  # of solves that take less than a second
 

@@ -70,6 +70,14 @@ def hard_problem(m: int = 40, k: int = 6, seed: int = 0, **settings) -> Problem:
     return Problem.from_matrix(M, y, rng.integers(0, 40, m), **settings)
 
 
+def mixed_problem(seed: int) -> Problem:
+    """Return a problem that is degenerate, or one that has many selections of nearly equal loss."""
+    if seed % 2:
+        return wild_problem(seed, strongest=4)
+    problem = hard_problem(m=12, k=2 + seed % 3, seed=seed, gamma=10.0 ** (seed % 5 - 3))
+    return floored(problem, (seed % 7) / 7)
+
+
 def swap_nothing(*arguments):
     """Stand in for the local search: evaluate the selection, and leave it as it is."""
     G, q, counts, ridge, floor, allowed, support, first, rounds = arguments

@@ -1,13 +1,15 @@
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
-from cases import floored, hard_problem, swap_nothing, wild_problem
+from cases import floored, hard_problem, mixed_problem, swap_nothing, wild_problem
 from mossrules import find_candidates
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver import branch_and_bound, heuristics
+from mossrules.solver._kernels.state import IN
 from mossrules.solver.branch_and_bound import solve_by_branch_and_bound
 from mossrules.solver.cutting_plane import solve_by_cutting_plane
 from mossrules.solver.options import Clock, Options
@@ -96,21 +98,53 @@ def test_a_gap_is_closed_as_far_as_asked_and_truly(gap):
         assert_optimal(problem, run(problem, gap=gap), gap=gap)
 
 
+def start_poorly(monkeypatch):
+    """Let searches begin with the most stable selection: no swaps, and the root's are not taken."""
+    offer = heuristics.Incumbent.offer
+
+    def offer_but_not_the_second(self, support, loss):
+        self.offers = getattr(self, "offers", 0) + 1
+        if self.offers != 2:
+            offer(self, support, loss)
+
+    monkeypatch.setattr(heuristics, "improve_by_swaps", swap_nothing)
+    monkeypatch.setattr(heuristics.Incumbent, "offer", offer_but_not_the_second)
+
+
 @pytest.mark.parametrize("gap", [0.0, 0.03, 0.1, 0.3, 0.6])
 def test_a_poor_first_selection_makes_no_bound_false(monkeypatch, gap):
     """Without local search at the start, what a poor incumbent cuts off still counts as open."""
-    monkeypatch.setattr(heuristics, "improve_by_swaps", swap_nothing)
-    monkeypatch.setattr(branch_and_bound, "try_rounding", lambda *_: None)
+    start_poorly(monkeypatch)
     poor = 0
     for seed in range(300):
-        problem = wild_problem(seed, strongest=4)
-        if seed % 2:
-            gamma = 10.0 ** (seed % 6 - 4)
-            problem = floored(hard_problem(m=12, k=4, seed=seed, gamma=gamma), seed % 9 / 9)
+        problem = mixed_problem(seed)
         outcome = run(problem, gap=gap)
         assert_optimal(problem, outcome, gap=gap)
         poor += problem.loss(outcome.support) > brute_force(problem)[0] * (1 + 1e-6)
     assert poor > 10 if gap > 0 else poor == 0
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.02, 0.1])
+def test_what_the_root_takes_away_is_accounted_for(monkeypatch, gap):
+    """Each selection is among the rules left, or no better than what is recorded as dropped."""
+    start_poorly(monkeypatch)
+    reduced = 0
+    for seed in range(300):
+        problem = mixed_problem(seed)
+        instance = branch_and_bound.Instance.of(problem)
+        options = Options(gap=gap)
+        best = heuristics.first_selection(instance, None)
+        root = branch_and_bound.Root.of(instance, best, options, None)
+        search = branch_and_bound.TreeSearch(root, options, Clock(None), 0.0)
+        left, kept = search.instance, search.instance.rules[search.instance.fate == IN]
+        n_open = sum(tree.sizes[0] for tree in search.trees)
+        least = min(search.dropped, search.best.loss) - ROUNDING * problem.statistics.yy
+        for support in itertools.combinations(range(problem.m), problem.size):
+            if problem.is_feasible(support):
+                among = n_open and set(kept) <= set(support) <= set(left.rules)
+                assert among or problem.loss(support) >= least, seed
+        reduced += n_open and len(left.rules) < len(instance.rules)
+    assert reduced > 5
 
 
 def test_a_larger_gap_takes_fewer_nodes():

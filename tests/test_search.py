@@ -1,27 +1,24 @@
 import numpy as np
 import pytest
 
-from cases import floored, hard_problem, wild_problem
-from mossrules.solver._kernels.search import DONE, OUT_OF_SLOTS, PAUSED, run
+from cases import hard_problem, mixed_problem, random_node
+from mossrules.solver._kernels.incumbents import cutoff_of
+from mossrules.solver._kernels.relaxation import ascend
+from mossrules.solver._kernels.root import first_multipliers
+from mossrules.solver._kernels.search import DONE, OUT_OF_SLOTS, PAUSED, keep_child, run
 from mossrules.solver._kernels.state import (
     GAP,
+    IN,
     LEAST_DROPPED,
     LOSS,
     MARGIN,
     NODES,
+    OUT,
     make_search,
 )
-from mossrules.solver._kernels.tree import grow_tree, make_tree, push
-from mossrules.solver.instance import Instance, find_twins
+from mossrules.solver._kernels.tree import grow_tree, make_tree, pop, push
+from mossrules.solver.instance import Instance, find_twins, no_twins
 from oracles import brute_force
-
-
-def some_problem(seed):
-    """Return a problem that is degenerate, or one that has many selections of nearly equal loss."""
-    if seed % 2:
-        return wild_problem(seed, strongest=4)
-    problem = hard_problem(m=12, k=2 + seed % 3, seed=seed, gamma=10.0 ** (seed % 5 - 3))
-    return floored(problem, (seed % 7) / 7)
 
 
 def planted(problem, gap, *, slots=4096, twins=True):
@@ -47,12 +44,58 @@ def work(instance, search, tree, nodes):
     return run(instance.data, search, tree, instance.fate, nodes)
 
 
+@pytest.mark.parametrize("rounding", [True, False])
+@pytest.mark.parametrize("gap", [0.0, 0.05, 0.3])
+def test_a_child_that_is_kept_or_dropped_is_accounted_for(gap, rounding):
+    """Each selection of it is in the node that is stored, or no better than what is recorded."""
+    stored = fewer = dropped = 0
+    for seed in range(400):
+        node = random_node(seed, strongest=3)
+        if node.room == 0 or next(node.selections(), None) is None:
+            continue
+        search, tree = relaxed_child(node, gap, seed % 8, rounding=rounding)
+        bound = search.numbers[LEAST_DROPPED]
+        search.numbers[LEAST_DROPPED] = np.inf
+        root = np.where(node.fate == IN, IN, OUT).astype(np.int8)  # swaps would find the optimum
+        keep_child(node.data, search, tree, root, bound, node.room, node.floor)
+        fate, w = np.full(len(node.fate), OUT, np.int8), np.zeros(len(node.fate))
+        if n_open := tree.sizes[0]:
+            assert pop(tree, fate, np.zeros(2), w) == bound
+            assert not w[fate == OUT].any()
+        least = min(search.numbers[[LEAST_DROPPED, LOSS]]) - 1e-9 * node.data.half
+        for support in node.selections():
+            z = np.isin(np.arange(len(fate)), support)
+            held = n_open and z[fate == IN].all() and not z[fate == OUT].any()
+            assert held or node.problem.loss(support) >= least, seed
+        stored, dropped = stored + n_open, dropped + (n_open == 0)
+        fewer += n_open > 0 and (fate != node.fate).any()
+    assert min(stored, fewer, dropped) > 10
+
+
+def relaxed_child(node, gap, steps, *, rounding):
+    """Return a search with a relaxed child, its bound for least dropped, and an empty tree."""
+    eps = node.floor + node.data.counts[node.inside].sum() if rounding else 1e9
+    search = make_search(node.problem.size, eps, node.order, *no_twins(len(node.fate)))
+    losses = sorted(map(node.problem.loss, node.selections()))
+    search.numbers[[LOSS, GAP]] = losses[len(losses) // 2] * 1.01, gap
+    search.child_fate[:], search.child_w[:] = node.fate, 0.0
+    search.child_r[:] = node.data.q
+    search.child_multipliers[:] = first_multipliers(
+        node.data, node.fate, node.room, node.floor, search.child_r
+    )
+    search.numbers[LEAST_DROPPED], _ = ascend(
+        node.data, node.fate, node.room, node.floor, search.child_w, search.child_r,
+        search.child_multipliers, cutoff_of(search), steps, search.small,
+    )  # fmt: skip
+    return search, make_tree(2, len(node.fate))
+
+
 @pytest.mark.parametrize("gap", [0.0, 0.02, 0.1, 0.2, 0.4])
 def test_the_bound_holds_after_every_node(gap):
     """From a bad incumbent on, dropped, open and found never miss the optimum between them."""
     improved = 0
     for seed in range(600):
-        problem = some_problem(seed)
+        problem = mixed_problem(seed)
         if Instance.of(problem).room == 0:
             continue
         best, _ = brute_force(problem)

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver._kernels.fixing import fix_by_bound, fix_by_floor
-from mossrules.solver._kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
-from mossrules.solver._kernels.relaxation import ascend, lower_and_upper, residual_of
-from mossrules.solver._kernels.root import first_multipliers
+from mossrules.solver._kernels.relaxation import lower_and_upper
+from mossrules.solver._kernels.root import relax_root
 from mossrules.solver._kernels.search import DONE, OUT_OF_SLOTS, run
 from mossrules.solver._kernels.state import (
     GAP,
@@ -39,8 +39,9 @@ from mossrules.solver.options import Clock, Options, Snapshot
 from mossrules.solver.problem import Problem
 from mossrules.solver.result import Outcome, Status
 from mossrules.solver.verification import DualPoint
+from mossrules.statistics import Statistics
 
-__all__ = ["solve_by_branch_and_bound"]
+__all__ = ["compile_kernels", "solve_by_branch_and_bound"]
 
 ROOT_STEPS = 40
 SLICE = 64  # nodes between two looks at the clock
@@ -76,6 +77,22 @@ def solve_by_branch_and_bound(
 # --- the root -----------------------------------------------------------------------------------
 
 
+@cache
+def compile_kernels() -> None:
+    """Compile what a search needs, or load it if that was done before, on a problem of no size.
+
+    Compiling takes half a minute once after installation and must not use up a time limit.
+    """
+    rules = Statistics.from_matrix(np.eye(3), np.arange(3.0), np.ones(3, dtype=np.int64))
+    instance = Instance.of(Problem(rules, max_rules=2, gamma=1.0))
+    root = Root.of(instance, first_selection(instance, None), Options(), None)
+    search = start_search(instance, find_twins(instance), root.best, Options())
+    tree = make_tree(2, len(instance.rules))
+    push(tree, np.inf, instance.fate, root.multipliers, root.w)
+    root.reduced(root.bound + 1.0)
+    run(instance.data, search, tree, instance.fate, 1)
+
+
 @dataclass(eq=False)
 class Root:
     """The relaxed root: its bound, the w and multipliers that prove it, and the incumbent."""
@@ -84,6 +101,7 @@ class Root:
     best: Incumbent
     bound: float
     w: FloatArray
+    r: FloatArray
     multipliers: FloatArray
     steps: int
 
@@ -94,39 +112,50 @@ class Root:
         """Relax the root, from the incumbent or a dual point on, and round what comes out."""
         data, room, floor = instance.data, instance.room, instance.floor
         search = start_search(instance, no_twins(len(instance.rules)), best, options)
-        if dual is None:
-            support = np.searchsorted(instance.rules, best.support)
-            search.w[support] = instance.problem.weights(best.support)
-        else:
+        search.chosen[:] = np.searchsorted(instance.rules, best.support)
+        if dual is not None:
             everywhere = np.zeros(instance.problem.m)
             everywhere[dual.rules] = dual.weights
             search.w[:] = everywhere[instance.rules]
-        if room == 0.0:  # the fixings leave one selection
-            return cls(instance, best, best.loss, search.w, search.multipliers, 0)
-        residual_of(data, search.w, search.r)
-        search.multipliers[:] = (
-            first_multipliers(data, instance.fate, room, floor, search.r)
-            if dual is None
-            else (dual.lam, dual.mu)
+            search.multipliers[:] = dual.lam, dual.mu
+        bound, steps = relax_root(
+            data, search, instance.fate, room, floor, ROOT_STEPS, dual is not None
         )
-        bound, steps = ascend(
-            data, instance.fate, room, floor, search.w, search.r, search.multipliers,
-            cutoff_of(search), ROOT_STEPS, search.small,
-        )  # fmt: skip
-        relaxed_selection(data, instance.fate, search.multipliers, search.w, search.z)
-        try_rounding(data, search, instance.fate, instance.fate, True)
-        best.offer(instance.rules[search.incumbent], float(search.numbers[LOSS]))
-        return cls(instance, best, bound, search.w, search.multipliers, steps)
+        if search.tally[IMPROVED]:
+            best.offer(instance.rules[search.incumbent], float(search.numbers[LOSS]))
+        return cls(instance, best, bound, search.w, search.r, search.multipliers, steps)
+
+    @property
+    def proven(self) -> float:
+        """What the last w and the best multipliers prove; `bound` may be that of an older w."""
+        here, room = self.instance, self.instance.room
+        if room == 0.0:
+            return self.bound
+        lam, mu = self.multipliers
+        centre = here.floor / room
+        lower, _ = lower_and_upper(
+            here.data, here.fate, room, centre, lam - mu * centre, mu, self.w, self.r
+        )
+        return float(lower)
 
     def dual(self) -> DualPoint:
         """Return what proves the root bound, in the positions of the problem."""
         here, problem = self.instance, self.instance.problem
-        w = np.zeros(problem.m)
-        w[here.rules] = self.w
-        decided = np.setdiff1d(problem.free, here.rules)
-        inside = np.setdiff1d(here.rules[here.fate == IN], problem.fixed_in)
+        used = np.flatnonzero(self.w)
+        decided = np.zeros(problem.m, dtype=bool)  # by the floor, not by the problem's fixings
+        decided[problem.free] = True
+        inside = here.rules[(here.fate == IN) & decided[here.rules]]
+        decided[here.rules] = False
         lam, mu = np.maximum(0.0, self.multipliers)  # rounding may leave them just below 0
-        return DualPoint.at(problem, w, lam, mu, fixed_in=inside, fixed_out=decided)
+        return DualPoint(
+            rules=here.rules[used],
+            weights=self.w[used],
+            lam=float(lam),
+            mu=float(mu),
+            bound=self.proven,
+            fixed_in=inside,
+            fixed_out=np.flatnonzero(decided),
+        )
 
     def reduced(self, cutoff: float) -> Instance | None:
         """Fix what the bound decides; None when nothing can be better than the cutoff."""
@@ -135,15 +164,9 @@ class Root:
         if room == 0.0 or self.bound >= cutoff:
             return None
         lam, mu = self.multipliers
-        r = np.empty_like(self.w)
-        residual_of(here.data, self.w, r)
-        centre = floor / room
-        lower, _ = lower_and_upper(
-            here.data, here.fate, room, centre, lam - mu * centre, mu, self.w, r
-        )
         fate = here.fate.copy()
         possible, room, floor, _ = fix_by_bound(
-            here.data, fate, *twins, room, floor, lam, mu, r, cutoff - lower
+            here.data, fate, *twins, room, floor, lam, mu, self.r, cutoff - self.proven
         )
         if possible:
             possible, room, floor = fix_by_floor(
@@ -203,23 +226,26 @@ class TreeSearch:
     def run(self) -> Outcome:
         """Search until the gap is proven, a limit is reached or the user interrupts."""
         status = Status.OPTIMAL
-        try:
-            with ThreadPoolExecutor(max(1, len(self.trees))) as pool:
-                while any(tree.sizes[0] for tree in self.trees) and self.known < self.cutoff:
-                    if self.clock.left() <= 0.0:
-                        status = Status.TIME_LIMIT
-                        break
-                    if self._out_of_nodes():
-                        status = Status.NODE_LIMIT
-                        break
-                    if not self._slice(pool):
-                        break
-                    if self.options.progress is not None:
-                        self.options.progress(self.snapshot())
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-            self._collect()  # the slice that it came in has dropped and found things
+        if self.trees:
+            try:
+                with ThreadPoolExecutor(len(self.trees)) as pool:
+                    status = self._search(pool)
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+                self._collect()  # the slice that it came in has dropped and found things
         return Outcome(self.best.support, self.bound, status, self.figures(), self.root.dual())
+
+    def _search(self, pool: ThreadPoolExecutor) -> Status:
+        while any(tree.sizes[0] for tree in self.trees) and self.known < self.cutoff:
+            if self.clock.left() <= 0.0:
+                return Status.TIME_LIMIT
+            if self._out_of_nodes():
+                return Status.NODE_LIMIT
+            if not self._slice(pool):
+                break
+            if self.options.progress is not None:
+                self.options.progress(self.snapshot())
+        return Status.OPTIMAL
 
     def _out_of_nodes(self) -> bool:
         limit = self.options.node_limit

@@ -9,7 +9,7 @@ import numpy as np
 from mossrules._checks import check_number
 from mossrules._typing import IntArray
 from mossrules.exceptions import InvalidParameter
-from mossrules.solver.branch_and_bound import solve_by_branch_and_bound
+from mossrules.solver.branch_and_bound import compile_kernels, solve_by_branch_and_bound
 from mossrules.solver.coordinate_descent import solve_by_coordinate_descent
 from mossrules.solver.cutting_plane import CutPool, solve_by_cutting_plane
 from mossrules.solver.options import Clock, Method, Options
@@ -67,8 +67,10 @@ def solve(
     (array([2, 5]), 11, 'optimal')
     """
     options = Options() if options is None else options
-    clock = Clock(options.time_limit)
     chosen, reason = choose_method(problem, method)
+    if chosen == "branch-and-bound":
+        compile_kernels()
+    clock = Clock(options.time_limit)
     support = None if start is None else start_positions(problem, start)
     dual = usable_dual(problem, start.dual) if isinstance(start, Solution) else None
     known = check_number("bound", bound, least=0.0)

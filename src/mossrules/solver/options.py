@@ -46,7 +46,8 @@ class Options:
     gap
         Stop when (loss - bound) / loss is at most this; 0 asks for the optimum up to rounding.
     time_limit
-        Seconds after which the best selection so far is returned; None for no limit.
+        Seconds after which the best selection so far is returned; None for no limit. Compiling the
+        kernels, once after installation, does not count.
     node_limit
         Nodes of branch and bound, or masters of the cutting plane, allowed; None for no limit.
     open_nodes

@@ -170,11 +170,11 @@ class Problem:
         A = self.statistics.G[np.ix_(S, S)] + np.eye(len(S)) / self.gamma
         return np.asarray(np.linalg.solve(A, self.statistics.q[S]), dtype=np.float64)
 
-    def loss(self, support: IntArray) -> float:
-        """Return H2 of a selection."""
+    def loss(self, support: IntArray, weights: FloatArray | None = None) -> float:
+        """Return H2 of a selection, from its `weights` if they are known."""
         S = np.asarray(support, dtype=np.int64)
-        explained = float(self.statistics.q[S] @ self.weights(S))
-        return 0.5 * max(0.0, self.statistics.yy - explained)
+        w = self.weights(S) if weights is None else weights
+        return 0.5 * max(0.0, self.statistics.yy - float(self.statistics.q[S] @ w))
 
     def stability(self, support: IntArray) -> int:
         """Return H1 of a selection."""

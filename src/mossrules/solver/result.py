@@ -92,10 +92,11 @@ class Solution:
         support = np.sort(np.asarray(support, dtype=np.int64))
         if not problem.is_feasible(support):
             raise AssertionError(f"{report.method} returned a selection that is not feasible.")
-        loss = problem.loss(support)
+        weights = problem.weights(support)
+        loss = problem.loss(support, weights)
         return cls(
             support=support,
-            weights=problem.weights(support),
+            weights=weights,
             loss=loss,
             stability=problem.stability(support),
             bound=min(max(0.0, bound), loss),  # 0 in place of NaN too: no loss is negative

@@ -1,4 +1,4 @@
-"""First multipliers for a search: those that price the rules right at a given w."""
+"""The root of a search: multipliers to begin with, and its relaxation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import AnyArray, BoolArray, FloatArray
-from mossrules.solver._kernels.state import FREE, Data
+from mossrules.solver._kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
+from mossrules.solver._kernels.relaxation import ascend, residual_of
+from mossrules.solver._kernels.state import FREE, LOSS, Data, Search
+from mossrules.solver._kernels.swaps import explained_by
 
 
 @njit(cache=True, nogil=True)
@@ -64,3 +67,35 @@ def first_multipliers(
             low = middle
     lam, stability = _price(gain, data.counts, taken, high, room, score)
     return max(0.0, lam), high
+
+
+@njit(cache=True, nogil=True)
+def relax_root(
+    data: Data, search: Search, fate: AnyArray, room: float, floor: float, steps: int, warm: bool
+) -> tuple[float, int]:
+    """Relax the root, and round it if that is still of use; return its bound and the steps taken.
+
+    The start is the selection in `search.chosen`, or, with `warm`, the weights and multipliers that
+    the search has.
+    """
+    if not warm:
+        explained_by(
+            data.G, data.q, 1.0 / data.gamma, search.chosen, search.k, search.factor,
+            search.room_for_w,
+        )  # fmt: skip
+        for n in range(search.k):
+            search.w[search.chosen[n]] = search.room_for_w[n]
+    residual_of(data, search.w, search.r)
+    if room == 0.0:  # the fixings leave one selection
+        return search.numbers[LOSS], 0
+    if not warm:
+        lam, mu = first_multipliers(data, fate, room, floor, search.r)
+        search.multipliers[0], search.multipliers[1] = lam, mu
+    bound, taken = ascend(
+        data, fate, room, floor, search.w, search.r, search.multipliers, cutoff_of(search), steps,
+        search.small,
+    )  # fmt: skip
+    if bound < cutoff_of(search):
+        relaxed_selection(data, fate, search.multipliers, search.w, search.z)
+        try_rounding(data, search, fate, fate, True)
+    return bound, taken
