@@ -16,7 +16,8 @@ FLOW = [
     "solver.verification", "solver.result", "solver.instance", "solver.heuristics",
     "solver.branch_and_bound", "solver.repair", "solver.coordinate_descent", "solver.masters",
     "solver.cutting_plane", "solver.methods", "solver", "frontier.sequence", "frontier.result",
-    "frontier.ledger", "frontier.storage", "frontier.progress", "frontier.sweep", "frontier",
+    "frontier.ledger", "frontier.storage", "frontier.progress", "frontier.sweep",
+    "frontier.approximate", "frontier",
     "candidates", "cli", "__main__",
 ]  # fmt: skip
 PACKAGES = ("_kernels", "solver._kernels", "solver.masters")  # whose modules count as one

@@ -1,0 +1,89 @@
+"""The approximate frontier: coordinate descent swept over the price of stability.
+
+A quick look at the trade-off before the exact one, or in place of it where rules are many. Each
+point has the bound that weak duality gives at its own stability, and status HEURISTIC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mossrules._checks import check_integer, check_number
+from mossrules._typing import FloatArray
+from mossrules.frontier.result import Frontier, FrontierPoint
+from mossrules.solver.coordinate_descent import PathPoint, penalised_path, penalty_grid
+from mossrules.solver.options import Clock
+from mossrules.solver.problem import Problem
+from mossrules.solver.relaxation import best_multipliers
+from mossrules.solver.result import Report, Solution, Status
+from mossrules.solver.verification import DualPoint
+
+__all__ = ["approximate_frontier", "excess_loss"]
+
+
+def approximate_frontier(
+    problem: Problem,
+    points: int = 50,
+    *,
+    penalties: Sequence[float] | None = None,
+    time_budget: float | None = None,
+) -> Frontier:
+    """Sweep lambda_2, the price of stability, and return what coordinate descent finds.
+
+    Parameters
+    ----------
+    problem
+        The problem; its own `min_stability` plays no part.
+    points
+        Number of prices, spread over the range that matters.
+    penalties
+        The prices themselves, in place of `points`.
+    time_budget
+        Seconds; when they are over, the points found so far are returned.
+    """
+    check_integer("points", points)
+    if time_budget is not None:
+        check_number("time_budget", time_budget)
+    clock = Clock(time_budget)
+    free = problem.at(0)
+    prices = penalty_grid(free, points) if penalties is None else penalties
+    path = penalised_path(free, prices, clock=clock)
+    best: dict[int, FrontierPoint] = {}
+    for found in path:
+        point = _point(problem, found, clock)
+        known = best.get(point.floor)
+        if known is None or point.solution.loss < known.solution.loss:
+            best[point.floor] = point
+    return Frontier.of(problem, best.values(), seconds=clock.elapsed())
+
+
+def _point(problem: Problem, found: PathPoint, clock: Clock) -> FrontierPoint:
+    """Return a selection as a point at the floor of its own stability."""
+    here = problem.at(problem.stability(found.support))
+    w = np.zeros(problem.m)
+    w[found.support] = problem.weights(found.support)
+    dual = DualPoint.at(here, w, *best_multipliers(here, w))
+    figures = {"lambda_1": found.lambda_1, "lambda_2": found.lambda_2}
+    reason = "a point of the path over lambda_2"
+    report = Report("coordinate-descent", reason, clock.elapsed(), float("nan"), figures)
+    solution = Solution.of(
+        here, found.support, max(0.0, dual.bound), Status.HEURISTIC, report, dual=dual
+    )
+    return FrontierPoint(here.min_stability, solution)
+
+
+def excess_loss(approximate: Frontier, exact: Frontier) -> FloatArray:
+    """Return, for each point of the exact frontier, how much more the approximate one loses there.
+
+    The figure is relative: 0.02 means that the best approximate point of at least that stability
+    has 2 % more loss; infinity that there is none.
+    """
+    losses = []
+    for point in exact.points:
+        reaching = [
+            other.loss for other in approximate.points if other.stability >= point.stability
+        ]
+        losses.append(min(reaching, default=np.inf) / point.loss - 1.0 if point.loss > 0 else 0.0)
+    return np.array(losses)

@@ -1,0 +1,46 @@
+"""What solving one floor says about the others.
+
+A selection found at one floor is feasible at every lower one. A bound proven at one floor holds at
+every higher one, where there are fewer selections. So each floor lies between what was found above
+it and what was proven below it, and often that is all that is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mossrules.solver.options import relative_gap
+from mossrules.solver.result import Solution, Status
+
+__all__ = ["Ledger"]
+
+ROUNDING = 1e-9  # a search that stops at the gap asked for may be this much above it
+
+
+@dataclass
+class Ledger:
+    """All solutions of one problem at several floors, whatever their status."""
+
+    solutions: dict[int, Solution] = field(default_factory=dict)  # by floor
+
+    def add(self, floor: int, solution: Solution) -> None:
+        """Note what was found at a floor."""
+        self.solutions[floor] = solution
+
+    def best_at(self, floor: int) -> Solution | None:
+        """Return the solution with the least loss among those that reach the floor."""
+        reaching = [
+            each
+            for each in self.solutions.values()
+            if each.status is not Status.INFEASIBLE and each.stability >= floor
+        ]
+        return min(reaching, key=lambda each: (each.loss, -each.stability), default=None)
+
+    def bound_at(self, floor: int) -> float:
+        """Return the best bound proven at this floor or below it; 0 when there is none."""
+        return max((each.bound for at, each in self.solutions.items() if at <= floor), default=0.0)
+
+    def proven(self, floor: int, gap: float) -> bool:
+        """Tell whether what is known of other floors proves the gap at this one."""
+        best = self.best_at(floor)
+        return best is not None and relative_gap(best.loss, self.bound_at(floor)) <= gap + ROUNDING

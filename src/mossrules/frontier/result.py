@@ -1,0 +1,215 @@
+"""The trade-off between stability and loss: its points, and the ways to choose one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mossrules._checks import check_integer, check_number
+from mossrules._frames import Backend, make_frame
+from mossrules._typing import FloatArray, IntArray
+from mossrules.exceptions import InvalidParameter
+from mossrules.solver.problem import Problem
+from mossrules.solver.result import Solution, Status
+
+__all__ = ["Frontier", "FrontierPoint"]
+
+ROUNDING = 1e-9  # losses that are relatively closer than this count as equal
+
+
+@dataclass(frozen=True, eq=False)
+class FrontierPoint:
+    """A floor and the solution there; `reused` when other floors proved it without a search."""
+
+    floor: int
+    solution: Solution
+    reused: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Solutions of one problem at several floors on stability, the most stable first.
+
+    `points` are those that no other beats in both stability and loss; `dominated` are the rest.
+    Points are compared by what was found; how far each may be from the optimum is its `gap`.
+    """
+
+    entries: tuple[FrontierPoint, ...]  # all floors, descending
+    largest_stability: int  # eps_max: of any selection
+    null_loss: float  # of no rule at all: yy / 2
+    max_rules: int
+    gamma: float
+    complete: bool = False  # every non-dominated point of the range is there
+    seconds: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        entries: Iterable[FrontierPoint],
+        *,
+        complete: bool = False,
+        seconds: float = 0.0,
+    ) -> Frontier:
+        """Return the frontier of a problem's solutions, in any order."""
+        ordered = sorted(entries, key=lambda entry: -entry.floor)
+        return cls(
+            entries=tuple(ordered),
+            largest_stability=problem.largest_stability,
+            null_loss=0.5 * problem.statistics.yy,
+            max_rules=problem.max_rules,
+            gamma=problem.gamma,
+            complete=complete,
+            seconds=seconds,
+        )
+
+    # --- points ---------------------------------------------------------------------------------
+
+    @property
+    def points(self) -> list[Solution]:
+        """Solutions that no other beats in both objectives, the most stable first."""
+        best: list[Solution] = []
+        feasible = [entry.solution for entry in self.entries if entry.solution.status is not
+                    Status.INFEASIBLE]  # fmt: skip
+        for solution in sorted(feasible, key=lambda each: (-each.stability, each.loss)):
+            if not best or solution.loss < best[-1].loss * (1.0 - ROUNDING):
+                best.append(solution)
+        return best
+
+    @property
+    def dominated(self) -> list[Solution]:
+        """Solutions that another equals or beats in both objectives."""
+        kept = {id(solution) for solution in self.points}
+        return [entry.solution for entry in self.entries if id(entry.solution) not in kept]
+
+    @property
+    def stability(self) -> IntArray:
+        """H1 of each point."""
+        return np.array([point.stability for point in self.points], dtype=np.int64)
+
+    @property
+    def loss(self) -> FloatArray:
+        """H2 of each point."""
+        return np.array([point.loss for point in self.points])
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Any:
+        return iter(self.points)
+
+    def __getitem__(self, index: int) -> Solution:
+        return self.points[index]
+
+    @property
+    def worst_gap(self) -> float:
+        """The largest gap of any floor."""
+        gaps = [entry.solution.gap for entry in self.entries]
+        return float(np.nanmax(gaps)) if gaps else float("nan")
+
+    # --- choosing -------------------------------------------------------------------------------
+
+    def at(
+        self,
+        *,
+        stability: float | None = None,
+        index: int | None = None,
+        max_loss: float | None = None,
+    ) -> Solution:
+        """Return one point; give exactly one of the three.
+
+        Parameters
+        ----------
+        stability
+            The least stability: counts, or a share of the largest when at most 1. Of the points
+            that reach it, the one with the least loss.
+        index
+            Position among the points, the most stable first.
+        max_loss
+            The largest loss: of the points within it, the most stable (the paper's Rashomon form).
+        """
+        given = [value for value in (stability, index, max_loss) if value is not None]
+        if len(given) != 1:
+            raise InvalidParameter("Give exactly one of stability, index and max_loss.")
+        points = self.points
+        if not points:
+            raise InvalidParameter("The frontier has no points; solve at one floor at least.")
+        if index is not None:
+            return points[check_integer("index", index, least=-len(points), most=len(points) - 1)]
+        if stability is not None:
+            return self._least_loss_from(points, stability)
+        limit = check_number("max_loss", max_loss)
+        within = [point for point in points if point.loss <= limit]
+        if not within:
+            raise InvalidParameter(
+                f"max_loss is {limit:g} and the least loss on the frontier is {points[-1].loss:g}; "
+                "allow at least that, or add lower floors."
+            )
+        return within[0]
+
+    def _least_loss_from(self, points: Sequence[Solution], stability: float) -> Solution:
+        asked = check_number("stability", stability, least=0.0)
+        counts = asked * self.largest_stability if asked <= 1 else asked
+        reaching = [point for point in points if point.stability >= counts - 1e-9]
+        if not reaching:
+            raise InvalidParameter(
+                f"stability is {stability:g} and the frontier's most stable point has "
+                f"{points[0].stability}; ask for at most that."
+            )
+        return reaching[-1]
+
+    def knee(self) -> Solution:
+        """Return the point after which more fit costs most stability.
+
+        With both objectives scaled to [0, 1] between the ends of the frontier, it is the point
+        farthest below the line between them.
+        """
+        points = self.points
+        if not points:
+            raise InvalidParameter("The frontier has no points; solve at one floor at least.")
+        H1, H2 = self.stability.astype(np.float64), self.loss
+        if len(points) < 3:
+            return points[0]
+        given_up = (H1[0] - H1) / (H1[0] - H1[-1])
+        gained = (H2[0] - H2) / (H2[0] - H2[-1])
+        return points[int(np.argmax(gained - given_up))]
+
+    # --- showing --------------------------------------------------------------------------------
+
+    def frame(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each floor, dominated ones too, as a data frame or a dict of lists."""
+        kept = {id(solution) for solution in self.points}
+        rows = [self._row(entry, id(entry.solution) in kept) for entry in self.entries]
+        names = list(rows[0]) if rows else []
+        return make_frame({name: [row[name] for row in rows] for name in names}, backend)
+
+    def _row(self, entry: FrontierPoint, on_frontier: bool) -> dict[str, Any]:
+        solution = entry.solution
+        return {
+            "floor": entry.floor,
+            "stability": solution.stability,
+            "share": solution.stability / self.largest_stability if self.largest_stability else 1.0,
+            "loss": solution.loss,
+            "explained": 1.0 - solution.loss / self.null_loss if self.null_loss else 0.0,
+            "bound": solution.bound,
+            "gap": solution.gap,
+            "status": solution.status.value,
+            "rules": len(solution.support),
+            "on_frontier": on_frontier,
+            "reused": entry.reused,
+            "method": solution.report.method,
+            "seconds": solution.report.seconds,
+        }
+
+    def __repr__(self) -> str:
+        if not self.entries:
+            return "Frontier(no points)"
+        H1 = self.stability
+        kind = "complete" if self.complete else f"{len(self.entries)} floors"
+        return (
+            f"Frontier({len(self)} points, {kind}, stability {H1[-1]} to {H1[0]} of "
+            f"{self.largest_stability}, worst gap {self.worst_gap:.2g}, {self.seconds:.2g} s)"
+        )

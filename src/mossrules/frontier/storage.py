@@ -1,0 +1,226 @@
+"""Frontiers as JSON: to keep one, and to go on with a run that was cut short.
+
+Numbers survive the round trip bit for bit. Whatever is wrong with a file, reading it raises
+`InvalidFile` and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mossrules.exceptions import InvalidFile
+from mossrules.frontier.result import Frontier, FrontierPoint
+from mossrules.solver.problem import Problem
+from mossrules.solver.result import Report, Solution, Status
+from mossrules.solver.verification import DualPoint
+
+__all__ = ["Checkpoint", "frontier_from_json", "frontier_to_json"]
+
+FORMAT, VERSION = "mossrules frontier", 1
+SCALARS = ("largest_stability", "null_loss", "max_rules", "gamma", "complete", "seconds")
+
+
+def frontier_to_json(frontier: Frontier) -> str:
+    """Return a frontier as text."""
+    content = {"format": FORMAT, "version": VERSION}
+    content |= {name: getattr(frontier, name) for name in SCALARS}
+    return json.dumps({**content, "entries": [_entry_to_dict(e) for e in frontier.entries]})
+
+
+def frontier_from_json(text: str) -> Frontier:
+    """Return the frontier of a text, or say what is wrong with it."""
+    content = _parse(text)
+    try:
+        entries = tuple(_entry_from_dict(entry) for entry in content["entries"])
+        return Frontier(
+            entries=entries,
+            largest_stability=int(content["largest_stability"]),
+            null_loss=float(content["null_loss"]),
+            max_rules=int(content["max_rules"]),
+            gamma=float(content["gamma"]),
+            complete=bool(content["complete"]),
+            seconds=float(content["seconds"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as reason:
+        raise InvalidFile(
+            f"The frontier cannot be read ({_brief(reason)}); write it again with to_json."
+        ) from reason
+
+
+def _parse(text: str) -> Mapping[str, Any]:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as reason:
+        raise InvalidFile("The text is not JSON; pass what to_json returned.") from reason
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InvalidFile("The JSON is not a mossrules frontier; pass what to_json returned.")
+    if content.get("version") != VERSION:
+        raise InvalidFile(
+            f"The frontier has format version {content.get('version')!r} and this release reads "
+            f"version {VERSION}; use the release that wrote it."
+        )
+    return content
+
+
+def _brief(reason: Exception) -> str:
+    return f"{type(reason).__name__}: {str(reason)[:100]}"
+
+
+# --- solutions ----------------------------------------------------------------------------------
+
+
+def _entry_to_dict(entry: FrontierPoint) -> dict[str, Any]:
+    solution, dual = entry.solution, entry.solution.dual
+    return {
+        "floor": int(entry.floor),
+        "reused": entry.reused,
+        "support": solution.support.tolist(),
+        "weights": solution.weights.tolist(),
+        "loss": solution.loss,
+        "stability": int(solution.stability),
+        "bound": solution.bound,
+        "status": solution.status.name,
+        "report": {**asdict(solution.report), "figures": dict(solution.report.figures)},
+        "dual": None if dual is None else {
+            "rules": dual.rules.tolist(),
+            "weights": dual.weights.tolist(),
+            "lam": dual.lam,
+            "mu": dual.mu,
+            "bound": dual.bound,
+            "fixed_in": dual.fixed_in.tolist(),
+            "fixed_out": dual.fixed_out.tolist(),
+        },
+    }  # fmt: skip
+
+
+def _entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
+    report, dual = content["report"], content["dual"]
+    solution = Solution(
+        support=_integers(content["support"]),
+        weights=_floats(content["weights"]),
+        loss=float(content["loss"]),
+        stability=int(content["stability"]),
+        bound=float(content["bound"]),
+        status=Status[content["status"]],
+        report=Report(
+            method=str(report["method"]),
+            reason=str(report["reason"]),
+            seconds=float(report["seconds"]),
+            asked_gap=float(report["asked_gap"]),
+            figures={str(name): _number(value) for name, value in report["figures"].items()},
+        ),
+        dual=None if dual is None else DualPoint(
+            rules=_integers(dual["rules"]),
+            weights=_floats(dual["weights"]),
+            lam=float(dual["lam"]),
+            mu=float(dual["mu"]),
+            bound=float(dual["bound"]),
+            fixed_in=_integers(dual["fixed_in"]),
+            fixed_out=_integers(dual["fixed_out"]),
+        ),
+    )  # fmt: skip
+    if len(solution.support) != len(solution.weights):
+        raise ValueError("a solution has another number of weights than rules")
+    return FrontierPoint(int(content["floor"]), solution, bool(content["reused"]))
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("a figure is not a number")
+    return value
+
+
+def _integers(values: Any) -> Any:
+    found = np.array(values or [], dtype=np.float64)
+    if found.ndim != 1 or (found != np.floor(found)).any() or (found < 0).any():
+        raise ValueError("positions must be integers that are not negative")
+    return found.astype(np.int64)
+
+
+def _floats(values: Any) -> Any:
+    found = np.array(values or [], dtype=np.float64)
+    if found.ndim != 1:
+        raise ValueError("weights must be a list of numbers")
+    return found
+
+
+# --- checkpoints --------------------------------------------------------------------------------
+
+
+@dataclass
+class Checkpoint:
+    """A file that holds what a run has finished; it belongs to one problem and one way to solve."""
+
+    path: Path
+    problem: Problem
+    settings: str
+    entries: list[FrontierPoint] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], problem: Problem, settings: str) -> Checkpoint:
+        """Return the checkpoint at a path, with what an earlier run has put there."""
+        found = cls(Path(path), problem, settings)
+        if found.path.exists():
+            found._read()
+        return found
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the numbers that a frontier depends on."""
+        s, p = self.problem.statistics, self.problem
+        digest = hashlib.sha256()
+        for array in (s.G, s.q, s.counts):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        scalars = (s.yy, p.max_rules, p.gamma, p.fixed_in, p.fixed_out, self.settings)
+        digest.update(repr(scalars).encode())
+        if p.constraints is not None:
+            digest.update(np.ascontiguousarray(p.constraints.A).tobytes())
+            digest.update(np.ascontiguousarray(p.constraints.b).tobytes())
+        return digest.hexdigest()
+
+    def add(self, entry: FrontierPoint) -> None:
+        """Store one more point; a reader never sees half a file."""
+        self.entries.append(entry)
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "fingerprint": self.fingerprint,
+            "entries": [_entry_to_dict(each) for each in self.entries],
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=self.path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(content, file)
+            Path(temporary).replace(self.path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    def _read(self) -> None:
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as reason:
+            raise InvalidFile(f"The checkpoint {self.path} cannot be read: {reason}.") from reason
+        content = _parse(text)
+        if content.get("fingerprint") != self.fingerprint:
+            raise InvalidFile(
+                f"The checkpoint {self.path} belongs to another problem or other settings; remove "
+                "it or choose another path."
+            )
+        try:
+            self.entries = [_entry_from_dict(entry) for entry in content["entries"]]
+        except (KeyError, TypeError, ValueError, AttributeError) as reason:
+            raise InvalidFile(
+                f"The checkpoint {self.path} is damaged ({_brief(reason)}); remove it to start "
+                "again."
+            ) from reason
