@@ -8,6 +8,7 @@ from mossrules._version import __version__
 if TYPE_CHECKING:
     from mossrules.candidates import Candidates, find_candidates
     from mossrules.exceptions import MossError
+    from mossrules.frontier import Frontier
     from mossrules.generators import FittedEnsemble
     from mossrules.pool import CandidatePool
     from mossrules.rules import Rule
@@ -17,6 +18,7 @@ __all__ = [
     "CandidatePool",
     "Candidates",
     "FittedEnsemble",
+    "Frontier",
     "MossError",
     "Rule",
     "Statistics",
@@ -30,6 +32,7 @@ _HOME = {
     "CandidatePool": "mossrules.pool",
     "Candidates": "mossrules.candidates",
     "FittedEnsemble": "mossrules.generators",
+    "Frontier": "mossrules.frontier",
     "MossError": "mossrules.exceptions",
     "Rule": "mossrules.rules",
     "Statistics": "mossrules.statistics",
