@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from benchmarks._data import read_mixed
 from benchmarks._harness import THREADS
 from mossrules import find_candidates
+from mossrules.frontier import epsilon_sequence
 from mossrules.statistics import Statistics
 
 MAX_RULES = 15
@@ -57,7 +57,7 @@ class Pool:
     @cached_property
     def floors(self) -> list[int]:
         """The authors' sequence of stability floors; its first is the largest that can be met."""
-        return window_sums(self.statistics.counts, MAX_RULES)
+        return [int(floor) for floor in epsilon_sequence(self.statistics.counts, MAX_RULES)]
 
     def floor(self, number: int) -> int | None:
         """Return the floor of eps #`number`; None when the sequence is shorter."""
@@ -78,13 +78,6 @@ def read_pool(name: str) -> Pool:
         n_jobs=THREADS,
     )
     return Pool(name, found.statistics)
-
-
-def window_sums(counts: Any, size: int) -> list[int]:
-    """Return the distinct sums of `size` consecutive counts, sorted downwards; largest first."""
-    ordered = np.sort(np.asarray(counts, dtype=np.int64))[::-1]
-    total = np.concatenate([[0], np.cumsum(ordered)])
-    return [int(value) for value in np.unique(total[size:] - total[:-size])[::-1]]
 
 
 def scale_rows(statistics: Statistics, n: float) -> tuple[Statistics, float]:

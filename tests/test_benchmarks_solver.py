@@ -9,7 +9,7 @@ import pytest
 from benchmarks import rivals, solver
 from benchmarks._harness import Bound
 from benchmarks._partial import Partial
-from benchmarks._pools import LARGEST, Pool, scale_rows, window_sums
+from benchmarks._pools import LARGEST, Pool, scale_rows
 from benchmarks._rival_environment import read_results, run_child
 from benchmarks.authors_solver import cutting_plane, tangent
 
@@ -26,12 +26,6 @@ def statistics():
     M[:, 7] = M[:, 3]
     y = M[:, :5].sum(axis=1) + 0.3 * rng.standard_normal(40)
     return Statistics.from_matrix(M, y - y.mean(), rng.integers(1, 20, 12))
-
-
-def test_window_sums_are_distinct_and_go_down():
-    """Sums of consecutive sorted counts; equal ones are given once."""
-    assert window_sums([1, 5, 3, 3, 3, 1], 2) == [8, 6, 4, 2]
-    assert window_sums([2, 9], 2) == [11]
 
 
 def test_floors_are_numbered_from_the_largest(statistics):
