@@ -75,20 +75,6 @@ def test_the_data_are_those_of_the_rules_that_are_left(seed):
     assert sorted(instance.order) == list(range(len(rules)))
 
 
-@given(SEEDS)
-@settings(deadline=None, max_examples=100)
-def test_the_most_stable_selection_is_feasible(seed):
-    """It has k rules, the fixed ones first, and the largest stability."""
-    problem = wild_problem(seed)
-    instance = Instance.of(problem)
-    support = instance.most_stable()
-    assert problem.is_feasible(instance.rules[support])
-    assert problem.stability(instance.rules[support]) == problem.largest_stability
-    assert len(support) == problem.size
-    fixed = np.flatnonzero(instance.fate == IN)
-    np.testing.assert_array_equal(support[: len(fixed)], fixed)
-
-
 def test_rules_that_are_out_by_now_are_taken_away():
     """What is left keeps its positions in the problem, its fixings and its room."""
     rng = np.random.default_rng(0)

@@ -129,6 +129,11 @@ def test_largest_stability_is_that_of_the_best_selection(seed, max_rules):
     inside = rng.permutation(problem.m)[:max_rules][: rng.integers(0, 3)]
     outside = [i for i in range(problem.m) if i not in inside and rng.random() < 0.3]
     problem = replace(problem, fixed_in=inside, fixed_out=outside)
+    counts = problem.statistics.counts
+    others = sorted(counts[problem.free], reverse=True)[: max_rules - len(inside)]
+    assert problem.largest_stability == counts[inside].sum() + sum(others)
+    assert problem.stability(problem.most_stable) == problem.largest_stability
+    assert problem.is_feasible(problem.most_stable)
     top = problem.at(problem.largest_stability)
     assert brute_force(top)[1] is not None
     with pytest.raises(InfeasibleProblem):

@@ -26,7 +26,7 @@ def planted(problem, gap, *, slots=4096, twins=True):
     instance = Instance.of(problem)
     pairs = find_twins(instance) if twins else (np.full(len(instance.rules), -1),) * 2
     search = make_search(problem.size, problem.min_stability, instance.order, *pairs)
-    search.numbers[LOSS] = problem.loss(instance.rules[instance.most_stable()]) * (1 + 1e-9)
+    search.numbers[LOSS] = problem.loss(problem.most_stable) * (1 + 1e-9)
     search.numbers[[GAP, MARGIN]] = gap, 1e-12 * instance.data.half
     tree = make_tree(slots, len(instance.rules))
     push(tree, 0.0, instance.fate, np.zeros(2), np.zeros(len(instance.rules)))

@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def frontier_to_json(frontier: Frontier) -> str:
 def frontier_from_json(text: str) -> Frontier:
     """Return the frontier of a text, or say what is wrong with it."""
     content = _parse(text)
-    try:
+    with _damage_is("The frontier cannot be read", "write it again with frontier_to_json"):
         entries = tuple(_entry_from_dict(entry) for entry in content["entries"])
         return Frontier(
             entries=entries,
@@ -50,19 +51,17 @@ def frontier_from_json(text: str) -> Frontier:
             complete=bool(content["complete"]),
             seconds=float(content["seconds"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as reason:
-        raise InvalidFile(
-            f"The frontier cannot be read ({_brief(reason)}); write it again with to_json."
-        ) from reason
 
 
 def _parse(text: str) -> Mapping[str, Any]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as reason:
-        raise InvalidFile("The text is not JSON; pass what to_json returned.") from reason
+        raise InvalidFile("The text is not JSON; pass what frontier_to_json returned.") from reason
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InvalidFile("The JSON is not a mossrules frontier; pass what to_json returned.")
+        raise InvalidFile(
+            "The JSON is not a mossrules frontier; pass what frontier_to_json returned."
+        )
     if content.get("version") != VERSION:
         raise InvalidFile(
             f"The frontier has format version {content.get('version')!r} and this release reads "
@@ -71,8 +70,14 @@ def _parse(text: str) -> Mapping[str, Any]:
     return content
 
 
-def _brief(reason: Exception) -> str:
-    return f"{type(reason).__name__}: {str(reason)[:100]}"
+@contextmanager
+def _damage_is(what: str, remedy: str) -> Iterator[None]:
+    """Turn what goes wrong with fields that are missing or of another kind into one sentence."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as reason:
+        brief = f"{type(reason).__name__}: {str(reason)[:100]}"
+        raise InvalidFile(f"{what} ({brief}); {remedy}.") from reason
 
 
 # --- solutions ----------------------------------------------------------------------------------
@@ -217,10 +222,5 @@ class Checkpoint:
                 f"The checkpoint {self.path} belongs to another problem or other settings; remove "
                 "it or choose another path."
             )
-        try:
+        with _damage_is(f"The checkpoint {self.path} is damaged", "remove it to start again"):
             self.entries = [_entry_from_dict(entry) for entry in content["entries"]]
-        except (KeyError, TypeError, ValueError, AttributeError) as reason:
-            raise InvalidFile(
-                f"The checkpoint {self.path} is damaged ({_brief(reason)}); remove it to start "
-                "again."
-            ) from reason

@@ -48,7 +48,7 @@ class Cut:
         r = problem.statistics.q - w @ problem.statistics.G[support]
         z = np.zeros(problem.m)
         z[support] = 1.0
-        return cls(problem.loss(support), -0.5 * problem.gamma * r**2, z)
+        return cls(problem.loss(support, w), -0.5 * problem.gamma * r**2, z)
 
     @classmethod
     def at_point(cls, problem: Problem, z: FloatArray) -> Cut:
@@ -140,7 +140,7 @@ def solve_by_cutting_plane(
     cuts.claim(problem)
     search = _Search(problem, options, clock, cuts)
     try:
-        status = search.run(_largest_counts(problem) if start is None else np.sort(start))
+        status = search.run(problem.most_stable if start is None else np.sort(start))
     except KeyboardInterrupt:
         if search.best is None:
             raise
@@ -318,11 +318,3 @@ class _Search:
         }
         bound = np.inf if status is Status.INFEASIBLE else min(self.bound, self.loss)
         return Outcome(self.best, bound, status, figures)
-
-
-def _largest_counts(problem: Problem) -> IntArray:
-    """Return the most stable selection; it is feasible wherever there are no limits A z <= b."""
-    counts = problem.statistics.counts[problem.free]
-    order = problem.free[np.argsort(-counts, kind="stable")]
-    fixed = np.array(problem.fixed_in, dtype=np.int64)
-    return np.sort(np.concatenate([fixed, order[: problem.size - len(fixed)]]))

@@ -50,11 +50,12 @@ def first_selection(instance: Instance, start: IntArray | None) -> Incumbent:
     problem, data = instance.problem, instance.data
     fixed = np.flatnonzero(instance.fate == IN)
     best = Incumbent(np.empty(0, dtype=np.int64), np.inf)
-    starts = [instance.most_stable()]
+    starts = [problem.most_stable]
     if start is not None and problem.is_feasible(start) and len(start) == problem.size:
-        given = np.searchsorted(instance.rules, np.sort(start))
-        starts.append(np.concatenate([fixed, np.setdiff1d(given, fixed)]))
-    for support in starts:
+        starts.append(np.sort(start))
+    for given in starts:
+        here = np.searchsorted(instance.rules, given)
+        support = np.concatenate([fixed, np.setdiff1d(here, fixed)])
         allowed = np.ones(len(instance.rules), dtype=np.bool_)
         allowed[support] = False
         explained = improve_by_swaps(

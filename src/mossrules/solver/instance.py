@@ -71,11 +71,6 @@ class Instance:
         """Stability still to be had, E."""
         return float(self.problem.min_stability - self.data.counts[self.fate == IN].sum())
 
-    def most_stable(self) -> IntArray:
-        """Return the feasible selection with the largest stability, fixed rules first."""
-        free = self.order[self.fate[self.order] == FREE]
-        return np.concatenate([np.flatnonzero(self.fate == IN), free[: int(self.room)]])
-
 
 def no_twins(m: int) -> tuple[IntArray, IntArray]:
     """Return `before` and `after` of rules that are treated as all different."""

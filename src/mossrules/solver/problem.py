@@ -147,12 +147,16 @@ class Problem:
         return min(self.max_rules, len(self.fixed_in) + len(self.free))
 
     @cached_property
+    def most_stable(self) -> IntArray:
+        """The selection of the largest H1, limits `A z <= b` left aside; ascending positions."""
+        order = self.free[np.argsort(-self.statistics.counts[self.free], kind="stable")]
+        fixed = np.array(self.fixed_in, dtype=np.int64)
+        return np.sort(np.concatenate([fixed, order[: self.size - len(fixed)]]))
+
+    @cached_property
     def largest_stability(self) -> int:
         """The largest H1 of any selection, `eps_max` (limits `A z <= b` left aside)."""
-        counts = self.statistics.counts
-        room = self.size - len(self.fixed_in)
-        best = np.sort(counts[self.free])[::-1][:room].sum()
-        return int(counts[list(self.fixed_in)].sum() + best)
+        return self.stability(self.most_stable)
 
     def at(self, min_stability: int) -> Problem:
         """Return the same problem at another floor."""

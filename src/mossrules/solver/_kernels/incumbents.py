@@ -15,7 +15,6 @@ from mossrules.solver._kernels.state import (
     LOSS,
     MARGIN,
     OUT,
-    SWAPS,
     Data,
     Search,
 )
@@ -126,7 +125,6 @@ def try_rounding(
         offer(search, loss)
         polish = True
     if polish:
-        search.tally[SWAPS] += 1
         first = 0
         for i in range(fate.shape[0]):
             search.allowed[i] = root_fate[i] == FREE

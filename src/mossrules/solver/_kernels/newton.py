@@ -18,6 +18,14 @@ SHIFT = 1e-5  # of the diagonal: dependent columns make the Newton matrix singul
 
 
 @njit(cache=True, nogil=True)
+def penalty(x: float, t: float, gamma: float) -> float:
+    """Return the reverse-Huber penalty p(x; t) of a free rule, for a price t > 0."""
+    knee = math.sqrt(2.0 * gamma * t)
+    size = abs(x)
+    return size * knee / gamma if size <= knee else 0.5 * x * x / gamma + t
+
+
+@njit(cache=True, nogil=True)
 def penalised(data: Data, small: Small, n: int, w: FloatArray, r: FloatArray) -> float:
     """Return Phi on the small copy, up to terms that do not depend on w."""
     gamma = data.gamma
@@ -31,9 +39,7 @@ def penalised(data: Data, small: Small, n: int, w: FloatArray, r: FloatArray) ->
         if small.forced[a] == 1 or t <= 0.0:
             total += 0.5 * x * x / gamma
         else:
-            knee = math.sqrt(2.0 * gamma * t)
-            size = abs(x)
-            total += size * knee / gamma if size <= knee else 0.5 * x * x / gamma + t
+            total += penalty(x, t, gamma)
     return total
 
 

@@ -37,7 +37,7 @@ from numba import njit
 
 from mossrules._typing import AnyArray, FloatArray
 from mossrules.solver._kernels.linalg import FAST
-from mossrules.solver._kernels.newton import damping, linearise, move, multiplier_step
+from mossrules.solver._kernels.newton import damping, linearise, move, multiplier_step, penalty
 from mossrules.solver._kernels.state import CAPACITY, FREE, IN, OUT, Data, Small
 
 ENOUGH = 0.03  # of what is missing to the cutoff: a smaller gain is not worth another step
@@ -91,9 +91,7 @@ def lower_and_upper(
         if t <= 0.0:
             upper += 0.5 * x * x / gamma + t
         elif x != 0.0:
-            knee = math.sqrt(2.0 * gamma * t)
-            size = abs(x)
-            upper += size * knee / gamma if size <= knee else 0.5 * x * x / gamma + t
+            upper += penalty(x, t, gamma)
     return lower, upper
 
 

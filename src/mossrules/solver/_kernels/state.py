@@ -12,7 +12,7 @@ FREE, IN, OUT = 0, 1, 2  # the fate of a rule
 CAPACITY = 192  # rules in the small copy of a node at most
 # Places in `Search.numbers` and `Search.tally`.
 LOSS, GAP, LEAST_DROPPED, MARGIN = 0, 1, 2, 3
-NODES, STEPS, TRIALS, SWAPS, IMPROVED = 0, 1, 2, 3, 4
+NODES, STEPS, TRIALS, IMPROVED = 0, 1, 2, 3
 
 
 class Data(NamedTuple):
@@ -109,7 +109,7 @@ def make_search(k: int, eps: float, order: IntArray, before: IntArray, after: In
         past=np.zeros((m, 4)),
         incumbent=np.zeros(k, np.int64),
         numbers=np.array([np.inf, 0.0, np.inf, 0.0]),
-        tally=np.zeros(5, np.int64),
+        tally=np.zeros(4, np.int64),
         fate=np.zeros(m, np.int8),
         w=np.zeros(m),
         r=np.zeros(m),

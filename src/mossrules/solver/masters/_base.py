@@ -14,11 +14,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from importlib import import_module
+from types import ModuleType
 
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
-from mossrules.exceptions import MossError
+from mossrules.exceptions import MissingDependency, MossError
 from mossrules.solver.options import Options
 from mossrules.solver.problem import Problem
 
@@ -145,6 +147,17 @@ def linear_limits(problem: Problem) -> tuple[FloatArray, FloatArray]:
         rows.extend(problem.constraints.A)
         limits.extend(problem.constraints.b)
     return np.array(rows), np.array(limits)
+
+
+def load(package: str, master: str, remedy: str) -> ModuleType:
+    """Return the package behind a master, loaded on first use, or say how to get it."""
+    try:
+        return import_module(package)
+    except ImportError as failure:
+        raise MissingDependency(
+            f"The master {master!r} needs {package}, which could not be loaded ({failure}); "
+            f"{remedy}."
+        ) from failure
 
 
 def unexpected(solver: str, status: object) -> MossError:

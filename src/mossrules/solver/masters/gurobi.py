@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
 
 import numpy as np
 
 from mossrules._typing import FloatArray
-from mossrules.exceptions import MissingDependency, MossError
+from mossrules.exceptions import MossError
 from mossrules.solver.masters._base import (
     TOLERANCE,
     Master,
     MasterResult,
     MasterStatus,
     Start,
+    load,
     unexpected,
 )
 from mossrules.solver.options import Options
@@ -24,24 +24,12 @@ from mossrules.solver.problem import Problem
 _NO_LICENCE, _TOO_LARGE = 10009, 10010  # Gurobi's error numbers
 
 
-def import_gurobipy() -> ModuleType:
-    """Return gurobipy, loaded on first use."""
-    try:
-        import gurobipy  # noqa: PLC0415
-    except ImportError as failure:
-        raise MissingDependency(
-            f"The master 'gurobi' needs gurobipy, which could not be loaded ({failure}); run pip "
-            'install "mossrules[gurobi]".'
-        ) from failure
-    return gurobipy
-
-
 class GurobiMaster(Master):
     """The integer program in Gurobi."""
 
     def __init__(self, problem: Problem, options: Options, *, scale: float) -> None:
         super().__init__(problem, options, scale=scale)
-        self._gurobipy = import_gurobipy()
+        self._gurobipy = load("gurobipy", "gurobi", 'run pip install "mossrules[gurobi]"')
         settings = {
             "OutputFlag": 0,
             "Threads": options.threads,

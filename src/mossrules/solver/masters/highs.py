@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from mossrules._typing import FloatArray
-from mossrules.exceptions import MissingDependency
 from mossrules.solver.masters._base import (
     NEGLIGIBLE,
     TOLERANCE,
@@ -16,25 +14,17 @@ from mossrules.solver.masters._base import (
     MasterResult,
     MasterStatus,
     Start,
+    load,
     unexpected,
 )
 from mossrules.solver.options import Options
 from mossrules.solver.problem import Problem
 
+_REMEDY = (
+    "run pip install highspy, and if ortools is loaded in the same process, which highspy cannot "
+    "share, start a fresh one"
+)
 _FOUND = 2  # HiGHS's primal_solution_status of a feasible point
-
-
-def import_highspy() -> ModuleType:
-    """Return highspy, loaded on first use: it cannot share a process with ortools."""
-    try:
-        import highspy  # noqa: PLC0415
-    except ImportError as failure:
-        raise MissingDependency(
-            f"The master 'highs' needs highspy, which could not be loaded ({failure}); run pip "
-            "install highspy, and if ortools is loaded in the same process, which highspy cannot "
-            "share, start a fresh one."
-        ) from failure
-    return highspy
 
 
 class HighsMaster(Master):
@@ -42,7 +32,7 @@ class HighsMaster(Master):
 
     def __init__(self, problem: Problem, options: Options, *, scale: float) -> None:
         super().__init__(problem, options, scale=scale)
-        self._highspy = import_highspy()
+        self._highspy = load("highspy", "highs", _REMEDY)
         self._highs = self._highspy.Highs()
         self._set(
             output_flag=False,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from types import ModuleType
 
 import numpy as np
 
 from mossrules._typing import FloatArray
-from mossrules.exceptions import MissingDependency
 from mossrules.solver.masters._base import (
     NEGLIGIBLE,
     TOLERANCE,
@@ -16,6 +14,7 @@ from mossrules.solver.masters._base import (
     MasterResult,
     MasterStatus,
     Start,
+    load,
     unexpected,
 )
 from mossrules.solver.options import Options
@@ -33,24 +32,12 @@ _FOREVER = 1e20  # SCIP's infinity
 _DUAL_TOLERANCE = 1e-7  # with a tighter one, its linear solver prints that it cannot reach it
 
 
-def import_pyscipopt() -> ModuleType:
-    """Return pyscipopt, loaded on first use."""
-    try:
-        import pyscipopt  # noqa: PLC0415
-    except ImportError as failure:
-        raise MissingDependency(
-            f"The master 'scip' needs pyscipopt, which could not be loaded ({failure}); run pip "
-            'install "mossrules[scip]".'
-        ) from failure
-    return pyscipopt
-
-
 class ScipMaster(Master):
     """The integer program in SCIP. It has one thread for the search whatever is asked for."""
 
     def __init__(self, problem: Problem, options: Options, *, scale: float) -> None:
         super().__init__(problem, options, scale=scale)
-        self._pyscipopt = import_pyscipopt()
+        self._pyscipopt = load("pyscipopt", "scip", 'run pip install "mossrules[scip]"')
         self._model = model = self._pyscipopt.Model()
         model.hideOutput()
         model.setParams(
