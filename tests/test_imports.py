@@ -18,9 +18,9 @@ FLOW = [
     "solver.cutting_plane", "solver.methods", "solver", "frontier.sequence", "frontier.result",
     "frontier.ledger", "frontier.storage", "frontier.progress", "frontier.sweep",
     "frontier.approximate", "frontier",
-    "candidates", "cli", "__main__",
+    "candidates", "model", "plots", "cli", "__main__",
 ]  # fmt: skip
-PACKAGES = ("_kernels", "solver._kernels", "solver.masters")  # whose modules count as one
+PACKAGES = ("_kernels", "solver._kernels", "solver.masters", "model", "plots")  # whose modules count as one
 
 
 def place_in_flow(module):
