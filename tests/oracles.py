@@ -187,3 +187,58 @@ def random_problem(seed: int, *, floor: float | None = None, **settings):
     problem = Problem.from_matrix(M, y - y.mean(), counts, **{**drawn, **settings})
     share = float(rng.choice([0.0, 0.5, 0.8, 0.9, 1.0])) if floor is None else floor
     return problem.at(int(share * problem.largest_stability))
+
+
+# --- all selections of rules ----------------------------------------------------------------------
+
+
+def all_selections(problem) -> tuple[list[tuple[int, ...]], np.ndarray]:
+    """Return every feasible selection, ascending positions, and the loss of each."""
+    found, losses = [], []
+    for size in range(min(problem.max_rules, problem.m) + 1):
+        for support in itertools.combinations(range(problem.m), size):
+            if _meets_conditions(problem, np.array([support], dtype=np.int64)).all():
+                found.append(support)
+                losses.append(plain_loss(problem, support))
+    return found, np.array(losses)
+
+
+def plain_loss(problem, support) -> float:
+    """Return the ridge objective itself at the weights that the normal equations give."""
+    data, S = problem.statistics, list(support)
+    G, q = data.G[np.ix_(S, S)], data.q[S]
+    w = np.linalg.solve(G + np.eye(len(S)) / problem.gamma, q)
+    return float(0.5 * (data.yy - 2 * q @ w + w @ G @ w + w @ w / problem.gamma))
+
+
+def brute_force_pool(problem, tolerance: float) -> tuple[list[tuple[int, ...]], np.ndarray]:
+    """Return the feasible selections with a loss of at most (1 + tolerance) times the optimum.
+
+    They are sorted by loss, equal ones by their positions. A rounding error of yy/2 is allowed, so
+    that selections which tie with the optimum are there at a tolerance of 0.
+    """
+    found, losses = all_selections(problem)
+    if not found:
+        return [], np.empty(0)
+    limit = (1.0 + tolerance) * losses.min() + 1e-12 * 0.5 * problem.statistics.yy
+    kept = sorted((loss, support) for loss, support in zip(losses, found, strict=True)
+                  if loss <= limit)  # fmt: skip
+    return [support for _, support in kept], np.array([loss for loss, _ in kept])
+
+
+def brute_force_frontier(problem) -> list[tuple[int, float]]:
+    """Return all pairs of H1 and H2 that no selection beats in both, the most stable first.
+
+    The problem's floor plays no part; losses that differ by rounding count as equal.
+    """
+    found, losses = all_selections(problem.at(0))
+    counts = problem.statistics.counts
+    pairs = [
+        (int(counts[list(support)].sum()), float(loss))
+        for support, loss in zip(found, losses, strict=True)
+    ]
+    best: list[tuple[int, float]] = []
+    for stability, loss in sorted(pairs, key=lambda pair: (-pair[0], pair[1])):
+        if not best or loss < best[-1][1] * (1 - 1e-9):
+            best.append((stability, loss))
+    return best
