@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mossrules.exceptions import MossError
     from mossrules.frontier import Frontier
     from mossrules.generators import FittedEnsemble
+    from mossrules.model import RuleSet
     from mossrules.pool import CandidatePool
     from mossrules.rules import Rule
     from mossrules.statistics import Statistics
@@ -21,6 +22,7 @@ __all__ = [
     "Frontier",
     "MossError",
     "Rule",
+    "RuleSet",
     "Statistics",
     "__version__",
     "find_candidates",
@@ -35,6 +37,7 @@ _HOME = {
     "Frontier": "mossrules.frontier",
     "MossError": "mossrules.exceptions",
     "Rule": "mossrules.rules",
+    "RuleSet": "mossrules.model",
     "Statistics": "mossrules.statistics",
     "find_candidates": "mossrules.candidates",
 }

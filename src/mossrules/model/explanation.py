@@ -1,0 +1,74 @@
+"""Why one row gets its prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mossrules._frames import Backend, make_frame
+from mossrules.model.figures import INTERCEPT, format_amounts, one_line
+from mossrules.rules import Rule
+
+__all__ = ["Explanation"]
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """The rules of a rule set, which of them hold for a row, and what each adds.
+
+    Rules are in the order of the rule set, and contributions are added in that order, so that
+    `prediction` is what `RuleSet.predict` gives for the row, bit for bit.
+    """
+
+    rules: tuple[Rule, ...]
+    texts: tuple[str, ...]
+    weights: tuple[float, ...]
+    holds: tuple[bool, ...]
+    intercept: float
+    target: str | None = None
+
+    @property
+    def contributions(self) -> tuple[float, ...]:
+        """What each rule adds: its weight where it holds, else 0."""
+        return tuple(
+            weight if holds else 0.0 for weight, holds in zip(self.weights, self.holds, strict=True)
+        )
+
+    @property
+    def prediction(self) -> float:
+        """The intercept and all contributions."""
+        total = self.intercept
+        for contribution in self.contributions:
+            total += contribution
+        return total
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """Return a row per rule: its text, whether it holds, its weight and its contribution."""
+        return make_frame(
+            {
+                "rule": list(self.texts),
+                "holds": list(self.holds),
+                "weight": list(self.weights),
+                "contribution": list(self.contributions),
+            },
+            backend,
+        )
+
+    def __repr__(self) -> str:
+        held = [position for position, holds in enumerate(self.holds) if holds]
+        figures = [self.intercept, *(self.weights[i] for i in held), self.prediction]
+        words = [INTERCEPT, *(one_line(self.texts[i]) for i in held)]
+        *amounts, total = format_amounts(figures, self.weights)
+        width = max(map(len, [*amounts, total]))
+        name = "prediction" if self.target is None else f"predicted {one_line(self.target)}"
+        silent = len(self.holds) - len(held)
+        rest = f" ({silent} other rule{'s do' if silent != 1 else ' does'} not hold)"
+        return "\n".join(
+            [
+                *(
+                    f"  {amount:>{width}}  {text}"
+                    for amount, text in zip(amounts, words, strict=True)
+                ),
+                f"= {total:>{width}}  {name}{rest if silent else ''}",
+            ]
+        )

@@ -1,0 +1,331 @@
+"""`RuleSet`: rules with weights and an intercept, and all that is needed to apply them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mossrules._frames import Backend, make_frame
+from mossrules._typing import AnyArray, BoolArray, FloatArray
+from mossrules.binning import Binning
+from mossrules.candidates import Candidates
+from mossrules.chunks import RowRange, row_ranges
+from mossrules.exceptions import InvalidParameter
+from mossrules.model.explanation import Explanation
+from mossrules.model.html import to_html
+from mossrules.model.latex import to_latex
+from mossrules.model.python import to_python
+from mossrules.model.rows import used_columns, used_values
+from mossrules.model.sql import to_sql
+from mossrules.model.storage import from_json, to_json
+from mossrules.model.text import to_markdown, to_text
+from mossrules.model.values import check_condition
+from mossrules.rules import Rule
+from mossrules.statistics import activations
+from mossrules.table import Table
+
+__all__ = ["RuleSet"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RuleSet:
+    """Rules and what the prediction gains where each holds, in the target's own units.
+
+    The prediction is the intercept plus the weights of the rules that hold, added in float64 in
+    the order of `rules`: the same bits here, in `explain` and in exported programs.
+
+    Rules are put in the order in which someone who has to answer for them reads them: those that
+    move a prediction most come first (ties in the fixed order of the rules themselves).
+
+    Two rule sets are equal when they have the same rules, whatever the weights: the question of
+    stability is whether an analysis finds the same rules again. A rule refers to numbers by bin,
+    so equal rule sets of different data may differ in thresholds, and comparing is meaningful only
+    among analyses with the same `n_bins`. Compare `to_json()` to ask for the same in every bit.
+
+    Parameters
+    ----------
+    rules : distinct rules, in any order, with one entry of `weights`, `support` and `proportion`
+        for each
+    weights : what the prediction gains where the rule holds
+    intercept : the prediction where no rule holds
+    binning : how values become bins; columns that no rule uses are left out
+    columns : names of all columns of the training table, by which arrays are read
+    support : share of the training rows (of their weight) on which each rule holds
+    proportion : share of the trees that contained each rule
+    target : name of the target, if it has one
+
+    Examples
+    --------
+    >>> from mossrules import find_candidates
+    >>> X = {"age": [20, 30, 40, 50], "smoker": [False, True, False, True]}
+    >>> candidates = find_candidates(X, [1.0, 5.0, 2.0, 6.0], n_trees=20, max_depth=1)
+    >>> position = candidates.texts.index("smoker is true")
+    >>> ruleset = RuleSet.from_candidates(candidates, [position], [4.0], 1.5)
+    >>> ruleset.predict({"age": [25, 70], "smoker": [True, False]})
+    array([5.5, 1.5])
+    >>> ruleset.explain({"smoker": True})
+      +1.500  (intercept)
+      +4.000  smoker is true
+    = +5.500  prediction
+    """
+
+    rules: tuple[Rule, ...]
+    weights: FloatArray
+    intercept: float
+    binning: Binning
+    columns: tuple[str, ...]
+    support: FloatArray
+    proportion: FloatArray
+    target: str | None = None
+
+    def __post_init__(self) -> None:
+        rules = tuple(self.rules)
+        weights = _numbers("weights", self.weights, len(rules)) + 0.0  # there is no -0.0 in a sum
+        shares = {
+            name: _shares(name, getattr(self, name), len(rules))
+            for name in ("support", "proportion")
+        }
+        intercept = float(_numbers("intercept", [self.intercept], 1)[0]) + 0.0
+        _check_rules(rules, self.binning, tuple(self.columns))
+        order = sorted(range(len(rules)), key=lambda i: (-abs(weights[i]), rules[i].sort_key))
+        used = {feature for rule in rules for feature in rule.features}
+        settled: dict[str, object] = {
+            "rules": tuple(rules[i] for i in order),
+            "weights": _frozen(weights[order]),
+            "intercept": intercept,
+            "binning": Binning(tuple(self.binning[c] for c in self.columns if c in used)),
+            "columns": tuple(self.columns),
+            **{name: _frozen(values[order]) for name, values in shares.items()},
+        }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_candidates(
+        cls,
+        candidates: Candidates,
+        positions: Sequence[int] | AnyArray,
+        weights: Sequence[float] | AnyArray,
+        intercept: float,
+        *,
+        target: str | None = None,
+    ) -> RuleSet:
+        """Return the rules at some positions of the candidates, with weights in target units.
+
+        The columns that a solver weighs are `statistics.values` times 0 or 1 of a scaled target:
+        a weight w of its own is `w * statistics.values[i] * statistics.target_scale` here.
+        """
+        chosen = [int(position) for position in positions]
+        if not all(0 <= position < len(candidates) for position in chosen):
+            raise InvalidParameter(
+                f"positions must be between 0 and {len(candidates) - 1}, as there are "
+                f"{len(candidates)} candidates; got {chosen}."
+            )
+        return cls(
+            rules=tuple(candidates.pool.rules[i] for i in chosen),
+            weights=np.asarray(weights, dtype=np.float64),
+            intercept=intercept,
+            binning=candidates.binning,
+            columns=candidates.binning.names,
+            support=candidates.statistics.support[chosen] / candidates.statistics.n,
+            proportion=candidates.pool.proportions[chosen],
+            target=target,
+        )
+
+    # --- as a collection of rules ---------------------------------------------------------------
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The columns that some rule looks at, in the order of the training table."""
+        return self.binning.names
+
+    @property
+    def texts(self) -> list[str]:
+        """The rules in the user's units."""
+        return [rule.text(self.binning) for rule in self.rules]
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __contains__(self, rule: object) -> bool:
+        return rule in self.rules
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RuleSet):
+            return NotImplemented
+        return frozenset(self.rules) == frozenset(other.rules)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.rules))
+
+    def __reduce__(self) -> tuple[type[RuleSet], tuple[object, ...]]:
+        # Through the constructor, so that a copy is as immutable as the original.
+        fields = (self.rules, self.weights, self.intercept, self.binning, self.columns)
+        return RuleSet, (*fields, self.support, self.proportion, self.target)
+
+    # --- predictions ----------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the prediction for each row of a table.
+
+        Columns are found by name, whatever their order, and others may be there; an array has all
+        columns of training, in the same order.
+        """
+        table = used_columns(X, self.binning, self.columns)
+        predictions = np.full(table.n_rows, self.intercept)
+        for rows, holds in self._activations(table):
+            part = predictions[rows.start : rows.stop]
+            for weight, where in zip(self.weights, holds, strict=True):
+                np.add(part, weight, out=part, where=where)
+        return predictions
+
+    def holds(self, X: Any) -> BoolArray:
+        """Return for each row of a table and each rule whether it holds there: (rows, rules)."""
+        return self._holds(used_columns(X, self.binning, self.columns))
+
+    def explain(self, row: Any) -> Explanation:
+        """Return which rules hold for one row and what each adds to its prediction.
+
+        The row is a mapping from names to values, a pandas Series, a sequence of the values of all
+        columns of training, or a table of one row.
+        """
+        holds = self._holds(used_values(row, self.binning, self.columns))[0]
+        return Explanation(
+            rules=self.rules,
+            texts=tuple(self.texts),
+            weights=tuple(self.weights.tolist()),
+            holds=tuple(holds.tolist()),
+            intercept=self.intercept,
+            target=self.target,
+        )
+
+    def _holds(self, table: Table) -> BoolArray:
+        found = np.empty((table.n_rows, len(self)), dtype=bool)
+        for rows, holds in self._activations(table):
+            found[rows.start : rows.stop] = holds.T
+        return found
+
+    def _activations(self, table: Table) -> Iterator[tuple[RowRange, BoolArray]]:
+        """Yield chunks of rows and whether each rule holds there: (rules, rows)."""
+        for rows in row_ranges(table.n_rows) if self.rules else ():
+            bits = activations(self.rules, self.binning, self.binning.encode(table, rows))
+            octets = bits.astype("<u8", copy=False).view(np.uint8)
+            holds = np.unpackbits(octets, axis=1, count=len(rows), bitorder="little")
+            yield rows, holds.view(np.bool_)
+
+    # --- exports --------------------------------------------------------------------------------
+
+    def to_text(self) -> str:
+        """Return a table for people to read; weights are rounded, see `to_frame` for all digits."""
+        return to_text(self)
+
+    def to_frame(self, backend: Backend | None = None) -> Any:
+        """Return a row per rule: its text, weight, support and proportion.
+
+        As a pandas frame, or polars or pyarrow by name.
+        """
+        return make_frame(
+            {
+                "rule": self.texts,
+                "weight": self.weights.tolist(),
+                "support": self.support.tolist(),
+                "proportion": self.proportion.tolist(),
+            },
+            backend,
+        )
+
+    def to_markdown(self) -> str:
+        """Return a table in GitHub's Markdown."""
+        return to_markdown(self)
+
+    def to_latex(self) -> str:
+        r"""Return a LaTeX tabular; the document needs `\usepackage{booktabs}`."""
+        return to_latex(self)
+
+    def to_json(self) -> str:
+        """Return all of the rule set, bit for bit, as versioned JSON; see `from_json`."""
+        return to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> RuleSet:
+        """Return the rule set of a text that `to_json` wrote.
+
+        Everything is checked and nothing is executed; what is wrong raises `InvalidFile`.
+        """
+        return from_json(cls, text)
+
+    def to_sql(
+        self,
+        table: str | Sequence[str] | None = None,
+        dialect: str = "ansi",
+        *,
+        keep: Sequence[str] = (),
+    ) -> str:
+        """Return the prediction as an SQL expression or, with a table, as a whole SELECT.
+
+        Parameters
+        ----------
+        table : name of the table, or names such as ("schema", "table")
+        dialect : "ansi" (runs in DuckDB, SQLite and others), "duckdb" or "sqlite"
+        keep : columns to select beside the prediction, such as a key
+        """
+        return to_sql(self, table, dialect, keep)
+
+    def to_python(self, name: str = "predict") -> str:
+        """Return the source of a function from a row, as a mapping, to its prediction.
+
+        It needs nothing but Python.
+        """
+        return to_python(self, name)
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
+
+    def __repr__(self) -> str:
+        return to_text(self)
+
+
+# --- checks -------------------------------------------------------------------------------------
+
+
+def _numbers(name: str, values: Any, n: int) -> FloatArray:
+    numbers = np.array(values, dtype=np.float64)
+    if numbers.shape != (n,) or not np.isfinite(numbers).all():
+        expected = "a number" if name == "intercept" else f"one number for each of the {n} rules"
+        raise InvalidParameter(f"{name} must be {expected}, finite; got {values!r}.")
+    return numbers
+
+
+def _shares(name: str, values: Any, n: int) -> FloatArray:
+    shares = _numbers(name, values, n)
+    if ((shares < 0) | (shares > 1)).any():
+        raise InvalidParameter(f"{name} must be between 0 and 1; got {values!r}.")
+    return shares
+
+
+def _frozen(values: FloatArray) -> FloatArray:
+    values.setflags(write=False)
+    return values
+
+
+def _check_rules(rules: tuple[Rule, ...], binning: Binning, columns: tuple[str, ...]) -> None:
+    if len(set(rules)) < len(rules):
+        raise InvalidParameter("A rule is there twice; give each rule one weight.")
+    if len(set(columns)) < len(columns):
+        raise InvalidParameter("A name is there twice in columns; names must differ.")
+    for rule in rules:
+        if Rule.of(rule.conditions) != rule:
+            raise InvalidParameter(f"{rule!r} is not in canonical form; make it with Rule.of.")
+        for condition in rule.conditions:
+            check_condition(condition, binning[condition.feature])
+            if condition.feature not in columns:
+                raise InvalidParameter(
+                    f"Column {condition.feature!r} is used by a rule and not among the columns "
+                    "of training; add it."
+                )

@@ -1,0 +1,101 @@
+"""The published JSON schema, and the part of the JSON Schema language that it is written in.
+
+What is published is what is checked: there is no second list of fields to keep in step.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["ruleset_schema", "violation"]
+
+Schema = Mapping[str, Any]
+
+
+@cache
+def ruleset_schema() -> Schema:
+    """Return the schema of rule sets as JSON."""
+    text = files("mossrules.model").joinpath("ruleset.schema.json").read_text(encoding="utf-8")
+    schema: Schema = json.loads(text)
+    return schema
+
+
+def violation(value: Any, schema: Schema, path: str = "") -> str | None:
+    """Return what is wrong with a JSON value and where, or None.
+
+    `schema` may use: $ref, anyOf, const, enum, type, minimum, maximum, required, properties,
+    additionalProperties (false), items, minItems, maxItems and uniqueItems (of strings).
+    """
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix("#/$defs/")
+        return violation(value, ruleset_schema()["$defs"][name], path)
+    return next(_violations(value, schema, path), None)
+
+
+def _violations(value: Any, schema: Schema, path: str) -> Iterator[str]:
+    where = path or "the whole"
+    if "anyOf" in schema and all(violation(value, choice, path) for choice in schema["anyOf"]):
+        yield f"{where} is of none of the kinds it may be"
+    allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    if allowed is not None and not any(_is_same(value, each) for each in allowed):
+        yield f"{where} must be {' or '.join(map(json.dumps, allowed))}"
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(_is_kind(value, kind) for kind in kinds):
+        yield f"{where} must be of type {' or '.join(kinds)}"
+    elif _is_kind(value, "number"):
+        low, high = schema.get("minimum", value), schema.get("maximum", value)
+        if not low <= value <= high:
+            yield f"{where} must be between {low} and {high}"
+    elif isinstance(value, dict):
+        yield from _violations_of_object(value, schema, path)
+    elif isinstance(value, list):
+        yield from _violations_of_array(value, schema, path)
+
+
+def _violations_of_object(value: Mapping[str, Any], schema: Schema, path: str) -> Iterator[str]:
+    properties = schema.get("properties", {})
+    for name in schema.get("required", []):
+        if name not in value:
+            yield f"{path or 'the whole'} lacks {name!r}"
+    for name, each in value.items():
+        if name in properties:
+            found = violation(each, properties[name], f"{path}.{name}".lstrip("."))
+            if found is not None:
+                yield found
+        elif schema.get("additionalProperties") is False:
+            yield f"{path or 'the whole'} has an unknown field {name[:50]!r}"
+
+
+def _violations_of_array(value: list[Any], schema: Schema, path: str) -> Iterator[str]:
+    least, most = schema.get("minItems", 0), schema.get("maxItems", len(value))
+    if not least <= len(value) <= most:
+        yield f"{path} must have {least} or more items and at most {most}"
+    for number, each in enumerate(value):
+        found = violation(each, schema.get("items", {}), f"{path}[{number}]")
+        if found is not None:
+            yield found
+    if schema.get("uniqueItems") and len(set(value)) < len(value):
+        yield f"{path} has an item twice"
+
+
+def _is_kind(value: Any, kind: str) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    match kind:
+        case "number":
+            return is_number
+        case "integer":
+            return is_number and value == value // 1
+        case "null":
+            return value is None
+    types = {"object": dict, "array": list, "string": str, "boolean": bool}
+    return isinstance(value, types[kind])
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    """Tell whether two JSON scalars are equal: true is not 1."""
+    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
