@@ -13,14 +13,21 @@ FLOW = [
     "_version", "_typing", "exceptions", "_checks", "_frames", "_kernels", "columns", "table",
     "chunks", "grid", "binning", "encoded", "forest", "generators", "rules", "pool", "statistics",
     "solver._kernels", "solver.problem", "solver.options", "solver.relaxation",
-    "solver.verification", "solver.result", "solver.instance", "solver.heuristics",
-    "solver.branch_and_bound", "solver.repair", "solver.coordinate_descent", "solver.masters",
-    "solver.cutting_plane", "solver.methods", "solver", "frontier.sequence", "frontier.result",
-    "frontier.ledger", "frontier.storage", "frontier.progress", "frontier.sweep",
+    "solver.verification", "solver.result", "solver.instance", "solver.heuristics", "solver.root",
+    "solver.branch_and_bound", "solver.ladders", "solver.near_optimal", "solver.repair",
+    "solver.coordinate_descent", "solver.masters", "solver.cutting_plane", "solver.methods",
+    "solver", "frontier.sequence", "frontier.result",
+    "frontier.ledger", "frontier.storage", "frontier.progress", "frontier.tasks", "frontier.sweep",
     "frontier.approximate", "frontier",
     "candidates", "model", "plots", "cli", "__main__",
 ]  # fmt: skip
-PACKAGES = ("_kernels", "solver._kernels", "solver.masters", "model", "plots")  # whose modules count as one
+PACKAGES = (
+    "_kernels",
+    "solver._kernels",
+    "solver.masters",
+    "model",
+    "plots",
+)  # whose modules count as one
 
 
 def place_in_flow(module):

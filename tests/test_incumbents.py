@@ -93,7 +93,7 @@ def test_an_offer_is_taken_only_if_it_is_better():
         (2, [3, 0], [3, 0]),
     ]:
         search.chosen[:] = chosen
-        offer(search, loss)
+        offer(data, search, loss)
         assert search.incumbent.tolist() == expected
     assert (search.numbers[LOSS], search.tally[IMPROVED]) == (2.0, 2)
 

@@ -29,7 +29,7 @@ def planted(problem, gap, *, slots=4096, twins=True):
     search.numbers[LOSS] = problem.loss(problem.most_stable) * (1 + 1e-9)
     search.numbers[[GAP, MARGIN]] = gap, 1e-12 * instance.data.half
     tree = make_tree(slots, len(instance.rules))
-    push(tree, 0.0, instance.fate, np.zeros(2), np.zeros(len(instance.rules)))
+    push(tree, 0.0, 0.0, instance.fate, np.zeros(2), np.zeros(len(instance.rules)))
     return instance, search, tree
 
 

@@ -32,7 +32,7 @@ def random_node(rng, m):
 def put(tree, node):
     """Push a node."""
     fate = np.array(node.fate, np.int8)
-    push(tree, node.bound, fate, np.array(node.multipliers), np.array(node.w))
+    push(tree, node.bound, node.bound, fate, np.array(node.multipliers), np.array(node.w))
 
 
 def take(tree, m):

@@ -7,12 +7,15 @@ it and what was proven below it, and often that is all that is needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
+from mossrules.frontier.result import FrontierPoint
 from mossrules.solver.options import relative_gap
+from mossrules.solver.problem import Problem
 from mossrules.solver.result import Solution, Status
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "settle"]
 
 ROUNDING = 1e-9  # a search that stops at the gap asked for may be this much above it
 
@@ -44,3 +47,22 @@ class Ledger:
         """Tell whether what is known of other floors proves the gap at this one."""
         best = self.best_at(floor)
         return best is not None and relative_gap(best.loss, self.bound_at(floor)) <= gap + ROUNDING
+
+
+def settle(problem: Problem, entries: Sequence[FrontierPoint], gap: float) -> list[FrontierPoint]:
+    """Return the points with what others have found: a better selection, a better bound."""
+    ledger = Ledger({entry.floor: entry.solution for entry in entries})
+    return [_settled(problem, entry, ledger, gap) for entry in entries]
+
+
+def _settled(problem: Problem, entry: FrontierPoint, ledger: Ledger, gap: float) -> FrontierPoint:
+    own, best, bound = entry.solution, ledger.best_at(entry.floor), ledger.bound_at(entry.floor)
+    if best is None or (best.loss >= own.loss and bound <= own.bound):
+        return entry
+    better = best if best.loss < own.loss else own
+    solved = relative_gap(better.loss, bound) <= gap + ROUNDING
+    status = Status.OPTIMAL if solved and own.status is not Status.HEURISTIC else own.status
+    solution = Solution.of(
+        problem.at(entry.floor), better.support, bound, status, own.report, dual=own.dual
+    )
+    return replace(entry, solution=solution)

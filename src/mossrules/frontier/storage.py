@@ -10,16 +10,19 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidFile
 from mossrules.frontier.result import Frontier, FrontierPoint
+from mossrules.solver.cutting_plane import Cut, CutPool
 from mossrules.solver.problem import Problem
 from mossrules.solver.result import Report, Solution, Status
 from mossrules.solver.verification import DualPoint
@@ -27,6 +30,7 @@ from mossrules.solver.verification import DualPoint
 __all__ = ["Checkpoint", "frontier_from_json", "frontier_to_json"]
 
 FORMAT, VERSION = "mossrules frontier", 1
+Point = tuple[IntArray, FloatArray]  # of [0, 1]^m: the rules that are not at 0, and where they are
 SCALARS = ("largest_stability", "null_loss", "max_rules", "gamma", "complete", "seconds")
 
 
@@ -138,6 +142,13 @@ def _entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
     return FrontierPoint(int(content["floor"]), solution, bool(content["reused"]))
 
 
+def _point_of_cut(content: Mapping[str, Any], m: int) -> Point:
+    rules, z = _integers(content["rules"]), _floats(content["z"])
+    if len(rules) != len(z) or rules.max(initial=0) >= m:
+        raise ValueError("a cut is not at a point of the problem")
+    return rules, z
+
+
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError("a figure is not a number")
@@ -168,7 +179,9 @@ class Checkpoint:
     path: Path
     problem: Problem
     settings: str
-    entries: list[FrontierPoint] = field(default_factory=list)
+    entries: dict[int, FrontierPoint] = field(default_factory=dict)  # by floor
+    cuts: dict[int, list[Point]] = field(default_factory=dict)  # where they were made, by floor
+    lock: Lock = field(default_factory=Lock)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], problem: Problem, settings: str) -> Checkpoint:
@@ -192,14 +205,33 @@ class Checkpoint:
             digest.update(np.ascontiguousarray(p.constraints.b).tobytes())
         return digest.hexdigest()
 
-    def add(self, entry: FrontierPoint) -> None:
-        """Store one more point; a reader never sees half a file."""
-        self.entries.append(entry)
+    def add(self, entry: FrontierPoint, cuts: Iterable[Cut] = ()) -> None:
+        """Store one more point, and the cuts made at its floor; a reader never sees half a file."""
+        with self.lock:
+            self.entries[entry.floor] = entry
+            self.cuts[entry.floor] = [(np.flatnonzero(cut.z), cut.z[cut.z != 0.0]) for cut in cuts]
+            self._write()
+
+    def restore_cuts(self, floor: int, cuts: CutPool) -> None:
+        """Add the cuts made at a floor to a pool, each the very same tangent as before."""
+        for rules, z in self.cuts.get(floor, ()):
+            if (z == 1.0).all():
+                cuts.add(Cut.at_support(self.problem, rules))
+            else:
+                point = np.zeros(self.problem.m)
+                point[rules] = z
+                cuts.add(Cut.at_point(self.problem, point))
+
+    def _write(self) -> None:
         content = {
             "format": FORMAT,
             "version": VERSION,
             "fingerprint": self.fingerprint,
-            "entries": [_entry_to_dict(each) for each in self.entries],
+            "entries": [_entry_to_dict(each) for each in self.entries.values()],
+            "cuts": [
+                [{"rules": rules.tolist(), "z": z.tolist()} for rules, z in self.cuts[floor]]
+                for floor in self.entries
+            ],
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=self.path.parent, suffix=".tmp")
@@ -223,4 +255,9 @@ class Checkpoint:
                 "it or choose another path."
             )
         with _damage_is(f"The checkpoint {self.path} is damaged", "remove it to start again"):
-            self.entries = [_entry_from_dict(entry) for entry in content["entries"]]
+            entries = [_entry_from_dict(entry) for entry in content["entries"]]
+            self.entries = {entry.floor: entry for entry in entries}
+            made = [
+                [_point_of_cut(cut, self.problem.m) for cut in each] for each in content["cuts"]
+            ]
+            self.cuts = dict(zip(self.entries, made, strict=True))

@@ -3,50 +3,48 @@
 The tree is searched by compiled kernels, in slices of some milliseconds. Between slices this module
 looks at the clock, tells of progress, makes room and shares work among threads. Ctrl-C ends the
 search with what has been found.
+
+One tree can serve several floors, a ladder, climbed from the lowest up: what a node proves is
+affine in the floor, so most of the work at one floor is of use at the next.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from mossrules._typing import FloatArray, IntArray
+from mossrules._typing import IntArray
 from mossrules.exceptions import InvalidParameter
-from mossrules.solver._kernels.fixing import fix_by_bound, fix_by_floor
-from mossrules.solver._kernels.relaxation import lower_and_upper
-from mossrules.solver._kernels.root import relax_root
-from mossrules.solver._kernels.search import DONE, OUT_OF_SLOTS, run
+from mossrules.solver._kernels.search import DONE, OUT_OF_SLOTS, raise_floor, run
 from mossrules.solver._kernels.state import (
-    GAP,
     IMPROVED,
     IN,
     LEAST_DROPPED,
     LOSS,
-    MARGIN,
     NODES,
     STEPS,
     TRIALS,
     Search,
-    make_search,
 )
 from mossrules.solver._kernels.tree import Tree, grow_tree, make_tree, push, share
 from mossrules.solver.heuristics import Incumbent, first_selection
-from mossrules.solver.instance import Instance, find_twins, no_twins
+from mossrules.solver.instance import Instance, find_twins
 from mossrules.solver.options import Clock, Options, Snapshot
 from mossrules.solver.problem import Problem
 from mossrules.solver.result import Outcome, Status
+from mossrules.solver.root import Root, start_search
 from mossrules.solver.verification import DualPoint
 from mossrules.statistics import Statistics
 
-__all__ = ["compile_kernels", "solve_by_branch_and_bound"]
+__all__ = ["TreeSearch", "compile_kernels", "solve_by_branch_and_bound"]
 
-ROOT_STEPS = 40
 SLICE = 64  # nodes between two looks at the clock
 FIRST_SLOTS = 1024
-ROUNDING = 1e-12  # of yy/2: losses closer than this count as equal
+# A tree made for lower floors is given up when a floor costs so many times the nodes of the first.
+REPLANT, FEWEST = 2, 300
 
 
 def solve_by_branch_and_bound(
@@ -68,13 +66,8 @@ def solve_by_branch_and_bound(
             "Branch and bound does not take constraints A z <= b; use method='cutting-plane'."
         )
     instance = Instance.of(problem)
-    best = first_selection(instance, start)
-    root = Root.of(instance, best, options, dual)
-    search = TreeSearch(root, options, clock, bound)
-    return search.run()
-
-
-# --- the root -----------------------------------------------------------------------------------
+    root = Root.of(instance, first_selection(instance, start), options, dual)
+    return TreeSearch([root], options, bound).run(clock)
 
 
 @cache
@@ -88,143 +81,114 @@ def compile_kernels() -> None:
     root = Root.of(instance, first_selection(instance, None), Options(), None)
     search = start_search(instance, find_twins(instance), root.best, Options())
     tree = make_tree(2, len(instance.rules))
-    push(tree, np.inf, instance.fate, root.multipliers, root.w)
+    push(tree, np.inf, np.inf, instance.fate, root.multipliers, root.w)
     root.reduced(root.bound + 1.0)
+    raise_floor(search, tree, 0.0)
     run(instance.data, search, tree, instance.fate, 1)
 
 
-@dataclass(eq=False)
-class Root:
-    """The relaxed root: its bound, the w and multipliers that prove it, and the incumbent."""
+class TreeSearch:
+    """The tree below a root, searched in slices by one or more threads.
 
-    instance: Instance
-    best: Incumbent
-    bound: float
-    w: FloatArray
-    r: FloatArray
-    multipliers: FloatArray
-    steps: int
+    The first root is that of the lowest floor; `climb` goes on to the next.
+    """
 
-    @classmethod
-    def of(
-        cls, instance: Instance, best: Incumbent, options: Options, dual: DualPoint | None
-    ) -> Root:
-        """Relax the root, from the incumbent or a dual point on, and round what comes out."""
-        data, room, floor = instance.data, instance.room, instance.floor
-        search = start_search(instance, no_twins(len(instance.rules)), best, options)
-        search.chosen[:] = np.searchsorted(instance.rules, best.support)
-        if dual is not None:
-            everywhere = np.zeros(instance.problem.m)
-            everywhere[dual.rules] = dual.weights
-            search.w[:] = everywhere[instance.rules]
-            search.multipliers[:] = dual.lam, dual.mu
-        bound, steps = relax_root(
-            data, search, instance.fate, room, floor, ROOT_STEPS, dual is not None
-        )
-        if search.tally[IMPROVED]:
-            best.offer(instance.rules[search.incumbent], float(search.numbers[LOSS]))
-        return cls(instance, best, bound, search.w, search.r, search.multipliers, steps)
+    def __init__(self, roots: Sequence[Root], options: Options, known: float) -> None:
+        self.roots, self.options, self.known = roots, options, known
+        self.at = 0  # the floor being searched, by its place among the roots
+        self.clock = Clock(None)
+        self.given_up = 0  # nodes at this floor of a tree that is no more
+        self._plant()
 
     @property
-    def proven(self) -> float:
-        """What the last w and the best multipliers prove; `bound` may be that of an older w."""
-        here, room = self.instance, self.instance.room
-        if room == 0.0:
-            return self.bound
-        lam, mu = self.multipliers
-        centre = here.floor / room
-        lower, _ = lower_and_upper(
-            here.data, here.fate, room, centre, lam - mu * centre, mu, self.w, self.r
-        )
-        return float(lower)
+    def root(self) -> Root:
+        """The root at the floor being searched."""
+        return self.roots[self.at]
 
-    def dual(self) -> DualPoint:
-        """Return what proves the root bound, in the positions of the problem."""
-        here, problem = self.instance, self.instance.problem
-        used = np.flatnonzero(self.w)
-        decided = np.zeros(problem.m, dtype=bool)  # by the floor, not by the problem's fixings
-        decided[problem.free] = True
-        inside = here.rules[(here.fate == IN) & decided[here.rules]]
-        decided[here.rules] = False
-        lam, mu = np.maximum(0.0, self.multipliers)  # rounding may leave them just below 0
-        return DualPoint(
-            rules=here.rules[used],
-            weights=self.w[used],
-            lam=float(lam),
-            mu=float(mu),
-            bound=self.proven,
-            fixed_in=inside,
-            fixed_out=np.flatnonzero(decided),
-        )
+    @property
+    def best(self) -> Incumbent:
+        """The best selection found at this floor."""
+        return self.root.best
 
-    def reduced(self, cutoff: float) -> Instance | None:
-        """Fix what the bound decides; None when nothing can be better than the cutoff."""
-        twins = no_twins(len(self.w))
-        here, room, floor = self.instance, self.instance.room, self.instance.floor
-        if room == 0.0 or self.bound >= cutoff:
-            return None
-        lam, mu = self.multipliers
-        fate = here.fate.copy()
-        possible, room, floor, _ = fix_by_bound(
-            here.data, fate, *twins, room, floor, lam, mu, self.r, cutoff - self.proven
-        )
-        if possible:
-            possible, room, floor = fix_by_floor(
-                here.data.counts, here.order, fate, *twins, room, floor
-            )
-        return here.without(fate) if possible else None
+    # --- planting and climbing ------------------------------------------------------------------
 
-
-def start_search(
-    instance: Instance, twins: tuple[IntArray, IntArray], best: Incumbent, options: Options
-) -> Search:
-    """Return a search that knows the incumbent's loss."""
-    problem = instance.problem
-    search = make_search(problem.size, problem.min_stability, instance.order, *twins)
-    search.numbers[LOSS] = best.loss
-    search.numbers[GAP] = options.gap
-    search.numbers[MARGIN] = ROUNDING * instance.data.half
-    return search
-
-
-# --- the tree -----------------------------------------------------------------------------------
-
-
-class TreeSearch:
-    """The tree below a root, searched in slices by one or more threads."""
-
-    def __init__(self, root: Root, options: Options, clock: Clock, known: float) -> None:
-        self.root, self.options, self.clock, self.known = root, options, clock, known
-        self.best = root.best
+    def _plant(self) -> None:
+        """Set up the workers, the first of which has the root to expand."""
+        root, cutoff = self.root, self.cutoff
+        self.planted_at, self.fresh_nodes = self.at, 0
         self.searches: list[Search] = []
         self.trees: list[Tree] = []
+        self.instance = root.instance
         self.dropped = np.inf  # least bound of anything dropped so far
-        self.instance = self._plant()
-
-    def _plant(self) -> Instance:
-        """Set up the workers, the first of which has the root to expand."""
-        root = self.root
-        cutoff = self.cutoff
-        instance = root.reduced(cutoff)
-        if instance is None:
+        own = root.reduced(cutoff)
+        if own is None:
             self.dropped = max(root.bound, cutoff)
-            return root.instance
+            return
+        above = [each.reduced(each.cutoff(self.options.gap)) for each in self.roots[self.at + 1 :]]
+        instance = Instance.covering([own, *(each for each in above if each is not None)])
         if len(instance.rules) < len(root.instance.rules) or instance.room < root.instance.room:
             self.dropped = cutoff
-        twins = find_twins(instance)
-        for _ in range(self.options.threads):
-            self.searches.append(start_search(instance, twins, self.best, self.options))
-            self.trees.append(make_tree(FIRST_SLOTS, len(instance.rules)))
+        self.instance = instance
         if instance.room == 0.0:
             only = instance.rules[instance.fate == IN]
             self.best.offer(only, instance.problem.loss(only))
-            return instance
+            return
+        twins = find_twins(instance)
+        for _ in range(self.options.threads):
+            search = start_search(instance, twins, self.best, self.options)
+            self.searches.append(self._look_up(search))
+            self.trees.append(make_tree(FIRST_SLOTS, len(instance.rules)))
         kept = np.isin(root.instance.rules, instance.rules)
-        push(self.trees[0], root.bound, instance.fate, root.multipliers, root.w[kept])
-        return instance
+        push(self.trees[0], root.bound, root.proven, instance.fate, root.multipliers, root.w[kept])
 
-    def run(self) -> Outcome:
+    def climb(self) -> bool:
+        """Go on to the next floor, with all nodes that are of use there; False when none is left.
+
+        A bound proven at one floor holds at every higher one.
+        """
+        if self.at + 1 == len(self.roots):
+            return False
+        self.known = self.bound
+        if self.at == self.planted_at:
+            self.fresh_nodes = self.nodes
+        before = self.root.instance.problem.min_stability
+        self.at += 1
+        self.given_up = 0
+        if not self.trees:
+            self._plant()
+            return True
+        eps = self.root.instance.problem.min_stability
+        self.dropped = self.cutoff  # nodes were dropped, and rules fixed, for this floor too
+        self.searches = [self._look_up(search._replace(eps=float(eps))) for search in self.searches]
+        for search, tree in zip(self.searches, self.trees, strict=True):
+            search.tally[:] = 0
+            search.numbers[[LOSS, LEAST_DROPPED]] = self.best.loss, np.inf
+            raise_floor(search, tree, float(eps - before))
+        return True
+
+    def _look_up(self, search: Search) -> Search:
+        """Return the search with what is known of the floors above its own."""
+        eps = self.root.instance.problem.min_stability
+        above = [
+            (root.instance.problem.min_stability - eps, root.best.loss)
+            for root in self.roots[self.at + 1 :]
+        ]
+        return search._replace(
+            above=np.array(above, dtype=np.float64).reshape(-1, 2),
+            incumbents_above=np.zeros((len(above), search.k), np.int64),
+        )
+
+    @property
+    def _outgrown(self) -> bool:
+        """Whether the tree, made for lower floors, serves this one badly."""
+        carried = self.at > self.planted_at
+        return carried and self.nodes > REPLANT * max(FEWEST, self.fresh_nodes)
+
+    # --- searching ------------------------------------------------------------------------------
+
+    def run(self, clock: Clock) -> Outcome:
         """Search until the gap is proven, a limit is reached or the user interrupts."""
+        self.clock = clock
         status = Status.OPTIMAL
         if self.trees:
             try:
@@ -241,7 +205,10 @@ class TreeSearch:
                 return Status.TIME_LIMIT
             if self._out_of_nodes():
                 return Status.NODE_LIMIT
-            if not self._slice(pool):
+            if self._outgrown:
+                self.known, self.given_up = self.bound, self.nodes
+                self._plant()
+            elif not self._slice(pool):
                 break
             if self.options.progress is not None:
                 self.options.progress(self.snapshot())
@@ -266,14 +233,20 @@ class TreeSearch:
         return any(end != DONE for end in ends)
 
     def _collect(self) -> None:
-        """Take over what the workers have found and dropped, and tell all of the best loss."""
+        """Take over what the workers have found and dropped, and tell all of the best losses."""
+        rules, above = self.instance.rules, self.roots[self.at + 1 :]
         for search in self.searches:
             if search.tally[IMPROVED]:
                 search.tally[IMPROVED] = 0
-                self.best.offer(self.instance.rules[search.incumbent], float(search.numbers[LOSS]))
+                self.best.offer(rules[search.incumbent], float(search.numbers[LOSS]))
+                for root, (_, loss), found in zip(
+                    above, search.above, search.incumbents_above, strict=True
+                ):
+                    root.best.offer(rules[found], float(loss))
             self.dropped = min(self.dropped, float(search.numbers[LEAST_DROPPED]))
         for search in self.searches:
             search.numbers[LOSS] = self.best.loss
+            search.above[:, 1] = [root.best.loss for root in above]
 
     def _work(self, n: int) -> int:
         limit = self.options.node_limit
@@ -296,13 +269,12 @@ class TreeSearch:
     @property
     def nodes(self) -> int:
         """Nodes relaxed so far."""
-        return int(sum(search.tally[NODES] for search in self.searches))
+        return self.given_up + int(sum(search.tally[NODES] for search in self.searches))
 
     @property
     def cutoff(self) -> float:
-        """The bound from which a node is of no use; the kernels have the same (`cutoff_of`)."""
-        loss, half = self.best.loss, self.root.instance.data.half
-        return loss - max(self.options.gap * loss, ROUNDING * half)
+        """The bound from which a node is of no use at this floor."""
+        return self.root.cutoff(self.options.gap)
 
     @property
     def bound(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,23 @@ class Instance:
             half=0.5 * statistics.yy,
         )
         return cls(problem, rules, data, fate[rules], np.argsort(-counts, kind="stable"))
+
+    @classmethod
+    def covering(cls, instances: Sequence[Instance]) -> Instance:
+        """Return what covers instances of one problem at several floors, the lowest first.
+
+        It has the rules of any of them, and those fixed in that are so in all of them.
+        """
+        first, *others = instances
+        if not others:
+            return first
+        votes = np.zeros(first.problem.m, np.int64)
+        fate = np.full(first.problem.m, OUT, np.int8)
+        for each in instances:
+            fate[each.rules] = FREE
+            votes[each.rules[each.fate == IN]] += 1
+        fate[votes == len(instances)] = IN
+        return cls._with(first.problem, np.flatnonzero(fate != OUT), fate)
 
     def without(self, fate: AnyArray) -> Instance:
         """Return the instance less the rules that are out by now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 from mossrules._typing import AnyArray, FloatArray
@@ -12,6 +13,7 @@ from mossrules.solver._kernels.state import (
     GAP,
     IMPROVED,
     IN,
+    LISTED,
     LOSS,
     MARGIN,
     OUT,
@@ -22,10 +24,34 @@ from mossrules.solver._kernels.swaps import explained_by, improve_by_swaps
 
 
 @njit(cache=True, nogil=True)
-def cutoff_of(search: Search) -> float:
-    """Return the bound from which a node is of no use."""
-    loss = search.numbers[LOSS]
+def cutoff_at(search: Search, loss: float) -> float:
+    """Return the bound from which a node is of no use at a floor with that least known loss."""
     return loss - max(search.numbers[GAP] * loss, search.numbers[MARGIN])
+
+
+@njit(cache=True, nogil=True)
+def cutoff_of(search: Search) -> float:
+    """Return the bound from which a node is of no use at this floor."""
+    return cutoff_at(search, search.numbers[LOSS])
+
+
+@njit(cache=True, nogil=True)
+def margin_of(search: Search, bound: float, proven: float, mu: float) -> float:
+    """Return how far below the cutoff the multipliers are, at the worst floor that needs the node.
+
+    `proven` is the bound by the multipliers, which rises by mu with the floor; `bound` may be
+    better, and holds at higher floors too. Minus infinity when no floor needs the node.
+    """
+    margin = -np.inf
+    cutoff = cutoff_of(search)
+    if bound < cutoff:
+        margin = cutoff - proven
+    for j in range(search.above.shape[0]):
+        cutoff = cutoff_at(search, search.above[j, 1])
+        there = proven + mu * search.above[j, 0]
+        if max(bound, there) < cutoff:
+            margin = max(margin, cutoff - there)
+    return margin
 
 
 @njit(cache=True, nogil=True)
@@ -100,13 +126,28 @@ def round_to_selection(data: Data, search: Search, fate: AnyArray) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def offer(search: Search, loss: float) -> None:
-    """Make `chosen` the incumbent if it is better."""
-    if loss < search.numbers[LOSS]:
-        search.numbers[LOSS] = loss
-        search.tally[IMPROVED] += 1
-        for n in range(search.k):
-            search.incumbent[n] = search.chosen[n]
+def offer(data: Data, search: Search, loss: float) -> None:
+    """Make `chosen` the incumbent wherever it is better, or list it."""
+    s = search
+    if s.listed.shape[0] > 0:
+        if loss < s.numbers[LOSS]:
+            s.listed[s.tally[LISTED]] = s.chosen
+            s.tally[LISTED] += 1
+        return
+    if loss < s.numbers[LOSS]:
+        s.numbers[LOSS] = loss
+        s.tally[IMPROVED] += 1
+        s.incumbent[:] = s.chosen
+    if s.above.shape[0] == 0:
+        return
+    stability = 0.0
+    for i in s.chosen:
+        stability += data.counts[i]
+    for j in range(s.above.shape[0]):
+        if loss < s.above[j, 1] and stability >= s.eps + s.above[j, 0]:
+            s.above[j, 1] = loss
+            s.tally[IMPROVED] += 1
+            s.incumbents_above[j] = s.chosen
 
 
 @njit(cache=True, nogil=True)
@@ -122,7 +163,7 @@ def try_rounding(
     )
     loss = data.half - explained
     if loss < search.numbers[LOSS]:
-        offer(search, loss)
+        offer(data, search, loss)
         polish = True
     if polish:
         first = 0
@@ -138,7 +179,7 @@ def try_rounding(
         explained = improve_by_swaps(
             data.G, data.q, data.counts, ridge, search.eps, search.allowed, search.chosen, first, 50
         )
-        offer(search, data.half - explained)
+        offer(data, search, data.half - explained)
 
 
 @njit(cache=True, nogil=True)
@@ -152,5 +193,5 @@ def evaluate_leaf(data: Data, search: Search, fate: AnyArray) -> float:
     explained = explained_by(
         data.G, data.q, 1.0 / data.gamma, search.chosen, n, search.factor, search.room_for_w
     )
-    offer(search, data.half - explained)
+    offer(data, search, data.half - explained)
     return data.half - explained

@@ -3,6 +3,9 @@
 Best first: the open node with the least bound is taken, a rule is chosen, and both children are
 relaxed at once; those that cannot hold anything better than the cutoff are dropped on the spot. The
 cutoff is the loss of the best selection found, less the gap asked for.
+
+One tree can serve several floors, from the lowest up. A node is then dropped only if no floor needs
+it, and relaxed anew when its turn comes at a higher floor than the one it was made at.
 """
 
 from __future__ import annotations
@@ -11,20 +14,34 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import AnyArray
-from mossrules.solver._kernels.branching import branch, choose_rule, drop_weights, learn
+from mossrules.solver._kernels.branching import (
+    branch,
+    choose_rule,
+    copy_to_child,
+    drop_weights,
+    learn,
+    relax_child,
+)
 from mossrules.solver._kernels.fixing import fix_by_bound, fix_by_floor
 from mossrules.solver._kernels.incumbents import (
     cutoff_of,
     evaluate_leaf,
+    margin_of,
     relaxed_selection,
     try_rounding,
 )
 from mossrules.solver._kernels.relaxation import lower_and_upper, residual_of
 from mossrules.solver._kernels.state import IN, LEAST_DROPPED, NODES, Data, Search
-from mossrules.solver._kernels.tree import Tree, pop, push
+from mossrules.solver._kernels.tree import Tree, pop, push, sort_heap
 
 DONE, OUT_OF_SLOTS, PAUSED = 0, 1, 2
 STEPS_PER_NODE = 12
+
+
+@njit(cache=True, nogil=True)
+def drop(search: Search, bound: float) -> None:
+    """Remember the least bound of what is left out."""
+    search.numbers[LEAST_DROPPED] = min(search.numbers[LEAST_DROPPED], bound)
 
 
 @njit(cache=True, nogil=True)
@@ -37,40 +54,57 @@ def keep_child(
     room: float,
     floor: float,
 ) -> None:
-    """Fix what the bound decides and store the child, or drop it."""
+    """Fix what the bound decides and store the child, or drop it if no floor needs it."""
     s = search
-    cutoff = cutoff_of(s)
-    if bound >= cutoff:
-        s.numbers[LEAST_DROPPED] = min(s.numbers[LEAST_DROPPED], bound)
-        return
     lam, mu = s.child_multipliers[0], s.child_multipliers[1]
-    lower, _upper = lower_and_upper(
+    proven, _upper = lower_and_upper(
         data, s.child_fate, room, floor / room, lam - mu * floor / room, mu, s.child_w, s.child_r
     )
-    relaxed_selection(data, s.child_fate, s.child_multipliers, s.child_w, s.z)
-    try_rounding(data, s, s.child_fate, root_fate, s.tally[NODES] & 63 == 0)
-    cutoff = cutoff_of(s)
-    if bound >= cutoff:
-        s.numbers[LEAST_DROPPED] = min(s.numbers[LEAST_DROPPED], bound)
+    if bound < cutoff_of(s) and s.listed.shape[0] == 0:
+        relaxed_selection(data, s.child_fate, s.child_multipliers, s.child_w, s.z)
+        try_rounding(data, s, s.child_fate, root_fate, s.tally[NODES] & 63 == 0)
+    margin = margin_of(s, bound, proven, mu)
+    if margin == -np.inf:
+        drop(s, bound)
         return
     possible, room, floor, fixed = fix_by_bound(
-        data, s.child_fate, s.before, s.after, room, floor, lam, mu, s.child_r, cutoff - lower
+        data, s.child_fate, s.before, s.after, room, floor, lam, mu, s.child_r, margin
     )
+    if fixed > 0:  # what was fixed rests on the cutoff
+        drop(s, cutoff_of(s))
     if possible and fixed > 0:
         possible, room, floor = fix_by_floor(
             data.counts, s.order, s.child_fate, s.before, s.after, room, floor
         )
     if not possible:
-        s.numbers[LEAST_DROPPED] = min(s.numbers[LEAST_DROPPED], cutoff)
         return
     if room == 0.0:
-        loss = evaluate_leaf(data, s, s.child_fate)
-        s.numbers[LEAST_DROPPED] = min(s.numbers[LEAST_DROPPED], loss, cutoff)
+        drop(s, evaluate_leaf(data, s, s.child_fate))
         return
-    if fixed > 0:  # what was fixed rests on the cutoff
-        s.numbers[LEAST_DROPPED] = min(s.numbers[LEAST_DROPPED], cutoff)
+    if fixed > 0:
         drop_weights(data, s.child_fate, s.child_w, s.child_r)
-    push(tree, bound, s.child_fate, s.child_multipliers, s.child_w)
+    push(tree, bound, proven, s.child_fate, s.child_multipliers, s.child_w)
+
+
+@njit(cache=True, nogil=True)
+def raise_floor(search: Search, tree: Tree, by: float) -> None:
+    """Take the nodes along to a floor that is higher by so much, less those that none needs."""
+    kept = 0
+    for place in range(tree.sizes[0]):
+        slot = tree.heap[place]
+        mu = tree.multipliers[slot, 1]
+        tree.proven[slot] += by * mu
+        tree.bound[slot] = max(tree.bound[slot], tree.proven[slot])
+        tree.stale[slot] = True
+        if margin_of(search, tree.bound[slot], tree.proven[slot], mu) > -np.inf:
+            tree.heap[kept] = slot
+            kept += 1
+        else:
+            drop(search, tree.bound[slot])
+            tree.spare[tree.sizes[1]] = slot
+            tree.sizes[1] += 1
+    tree.sizes[0] = kept
+    sort_heap(tree)
 
 
 @njit(cache=True, nogil=True)
@@ -85,6 +119,7 @@ def run(data: Data, search: Search, tree: Tree, root_fate: AnyArray, max_nodes: 
             return OUT_OF_SLOTS
         if tree.bound[tree.heap[0]] >= cutoff_of(s):
             return DONE
+        stale = tree.stale[tree.heap[0]]
         bound = pop(tree, s.fate, s.multipliers, s.w)
         room, floor = float(s.k), s.eps
         for i in range(s.fate.shape[0]):
@@ -92,6 +127,13 @@ def run(data: Data, search: Search, tree: Tree, root_fate: AnyArray, max_nodes: 
                 room -= 1.0
                 floor -= data.counts[i]
         residual_of(data, s.w, s.r)
+        if stale:  # relax it at this floor before branching on it
+            s.tally[NODES] += 1
+            copy_to_child(s)
+            reached, room, floor = relax_child(data, s, True, room, floor, STEPS_PER_NODE)
+            if reached < np.inf:
+                keep_child(data, s, tree, root_fate, max(reached, bound), room, floor)
+            continue
         relaxed_selection(data, s.fate, s.multipliers, s.w, s.z)
         rule = choose_rule(data, s, bound, room, floor)
         z = s.z[rule]

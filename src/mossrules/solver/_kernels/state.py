@@ -12,7 +12,7 @@ FREE, IN, OUT = 0, 1, 2  # the fate of a rule
 CAPACITY = 192  # rules in the small copy of a node at most
 # Places in `Search.numbers` and `Search.tally`.
 LOSS, GAP, LEAST_DROPPED, MARGIN = 0, 1, 2, 3
-NODES, STEPS, TRIALS, IMPROVED = 0, 1, 2, 3
+NODES, STEPS, TRIALS, IMPROVED, LISTED = 0, 1, 2, 3, 4
 
 
 class Data(NamedTuple):
@@ -68,7 +68,12 @@ def make_small() -> Small:
 
 
 class Search(NamedTuple):
-    """One worker's view of a search, and its room to work; `numbers` and `tally` are its state."""
+    """One worker's view of a search, and its room to work; `numbers` and `tally` are its state.
+
+    Nodes that are of no use at this floor may be of use at a higher one, to which the search will
+    climb with the same tree: `above` says what is known there. A search with room in `listed` does
+    not look for the best selection but for all below the loss in `numbers`.
+    """
 
     k: int
     eps: float
@@ -77,6 +82,9 @@ class Search(NamedTuple):
     after: IntArray
     past: FloatArray  # (m, 4): rise of the bound per unit of z and how often, down and up
     incumbent: IntArray
+    above: FloatArray  # (higher floors, 2): by how much, and the least loss known there
+    incumbents_above: IntArray  # (higher floors, k)
+    listed: IntArray  # (room, k)
     numbers: FloatArray
     tally: IntArray
     fate: AnyArray
@@ -97,7 +105,9 @@ class Search(NamedTuple):
     small: Small
 
 
-def make_search(k: int, eps: float, order: IntArray, before: IntArray, after: IntArray) -> Search:
+def make_search(
+    k: int, eps: float, order: IntArray, before: IntArray, after: IntArray, *, room_to_list: int = 0
+) -> Search:
     """Return a search that has seen nothing yet."""
     m = len(order)
     return Search(
@@ -108,8 +118,11 @@ def make_search(k: int, eps: float, order: IntArray, before: IntArray, after: In
         after=after,
         past=np.zeros((m, 4)),
         incumbent=np.zeros(k, np.int64),
+        above=np.zeros((0, 2)),
+        incumbents_above=np.zeros((0, k), np.int64),
+        listed=np.zeros((room_to_list, k), np.int64),
         numbers=np.array([np.inf, 0.0, np.inf, 0.0]),
-        tally=np.zeros(4, np.int64),
+        tally=np.zeros(5, np.int64),
         fate=np.zeros(m, np.int8),
         w=np.zeros(m),
         r=np.zeros(m),

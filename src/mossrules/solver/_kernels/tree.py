@@ -1,7 +1,8 @@
 """The open nodes of branch and bound: flat arrays, a heap by bound, no object per node.
 
 A node is its fixings (two bits per rule), the weights that warm-start its children (in single
-precision: any w gives a valid bound), its multipliers and its bound.
+precision: any w gives a valid bound), its multipliers and its bound. What the multipliers prove is
+affine in the floor, with slope mu, so a node can be taken along to a higher floor.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from mossrules._typing import AnyArray, BitArray, FloatArray, IntArray
+from mossrules._typing import AnyArray, BitArray, BoolArray, FloatArray, IntArray
 from mossrules.solver._kernels.state import FREE, IN, OUT
 
 WEIGHTS = 72  # kept per node; few nodes have more
@@ -21,6 +22,8 @@ class Tree(NamedTuple):
     """Slots for nodes; `heap[:n_open]` lists those in use, least bound first."""
 
     bound: FloatArray
+    proven: FloatArray  # by the multipliers, and so at most the bound; rises by mu with the floor
+    stale: BoolArray  # relaxed at a lower floor
     multipliers: FloatArray  # (slots, 2)
     is_in: BitArray  # (slots, words)
     is_out: BitArray
@@ -37,6 +40,8 @@ def make_tree(slots: int, m: int) -> Tree:
     words = -(-m // 64)
     return Tree(
         bound=np.empty(slots),
+        proven=np.empty(slots),
+        stale=np.zeros(slots, np.bool_),
         multipliers=np.empty((slots, 2)),
         is_in=np.empty((slots, words), np.uint64),
         is_out=np.empty((slots, words), np.uint64),
@@ -65,11 +70,20 @@ def grow_tree(tree: Tree) -> Tree:
 
 
 @njit(cache=True, nogil=True)
-def push(tree: Tree, bound: float, fate: AnyArray, multipliers: FloatArray, w: FloatArray) -> None:
+def push(
+    tree: Tree,
+    bound: float,
+    proven: float,
+    fate: AnyArray,
+    multipliers: FloatArray,
+    w: FloatArray,
+) -> None:
     """Store a node; there must be a spare slot."""
     tree.sizes[1] -= 1
     slot = tree.spare[tree.sizes[1]]
     tree.bound[slot] = bound
+    tree.proven[slot] = proven
+    tree.stale[slot] = False
     tree.multipliers[slot, 0] = multipliers[0]
     tree.multipliers[slot, 1] = multipliers[1]
     words = tree.is_in.shape[1]
@@ -139,6 +153,13 @@ def pop(tree: Tree, fate: AnyArray, multipliers: FloatArray, w: FloatArray) -> f
 
 
 @njit(cache=True, nogil=True)
+def sort_heap(tree: Tree) -> None:
+    """Put the open nodes in order of their bounds: sorted, a list is a heap."""
+    n = tree.sizes[0]
+    tree.heap[:n] = tree.heap[:n][np.argsort(tree.bound[tree.heap[:n]])]
+
+
+@njit(cache=True, nogil=True)
 def share(giver: Tree, taker: Tree) -> None:
     """Move every second open node, by place in the heap, to an empty tree with as many slots."""
     kept, given = 0, 0
@@ -151,6 +172,8 @@ def share(giver: Tree, taker: Tree) -> None:
         taker.sizes[1] -= 1
         to = taker.spare[taker.sizes[1]]
         taker.bound[to] = giver.bound[slot]
+        taker.proven[to] = giver.proven[slot]
+        taker.stale[to] = giver.stale[slot]
         taker.multipliers[to] = giver.multipliers[slot]
         taker.is_in[to] = giver.is_in[slot]
         taker.is_out[to] = giver.is_out[slot]
@@ -162,6 +185,5 @@ def share(giver: Tree, taker: Tree) -> None:
         giver.spare[giver.sizes[1]] = slot
         giver.sizes[1] += 1
     giver.sizes[0], taker.sizes[0] = kept, given
-    for tree in (giver, taker):  # sorted by bound, a list is a heap
-        n = tree.sizes[0]
-        tree.heap[:n] = tree.heap[:n][np.argsort(tree.bound[tree.heap[:n]])]
+    sort_heap(giver)
+    sort_heap(taker)

@@ -1,0 +1,121 @@
+"""The root of branch and bound: relaxed once, rounded, and used to fix what it decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mossrules._typing import FloatArray, IntArray
+from mossrules.solver._kernels.fixing import fix_by_bound, fix_by_floor
+from mossrules.solver._kernels.relaxation import lower_and_upper
+from mossrules.solver._kernels.root import relax_root
+from mossrules.solver._kernels.state import GAP, IMPROVED, IN, LOSS, MARGIN, Search, make_search
+from mossrules.solver.heuristics import Incumbent
+from mossrules.solver.instance import Instance, no_twins
+from mossrules.solver.options import Options
+from mossrules.solver.verification import DualPoint
+
+__all__ = ["Root", "start_search"]
+
+ROOT_STEPS = 40
+ROUNDING = 1e-12  # of yy/2: losses closer than this count as equal
+
+
+@dataclass(eq=False)
+class Root:
+    """The relaxed root: its bound, the w and multipliers that prove it, and the incumbent."""
+
+    instance: Instance
+    best: Incumbent
+    bound: float
+    w: FloatArray
+    r: FloatArray
+    multipliers: FloatArray
+    steps: int
+
+    @classmethod
+    def of(
+        cls, instance: Instance, best: Incumbent, options: Options, dual: DualPoint | None
+    ) -> Root:
+        """Relax the root, from the incumbent or a dual point on, and round what comes out."""
+        data, room, floor = instance.data, instance.room, instance.floor
+        search = start_search(instance, no_twins(len(instance.rules)), best, options)
+        search.chosen[:] = np.searchsorted(instance.rules, best.support)
+        if dual is not None:
+            everywhere = np.zeros(instance.problem.m)
+            everywhere[dual.rules] = dual.weights
+            search.w[:] = everywhere[instance.rules]
+            search.multipliers[:] = dual.lam, dual.mu
+        bound, steps = relax_root(
+            data, search, instance.fate, room, floor, ROOT_STEPS, dual is not None
+        )
+        if search.tally[IMPROVED]:
+            best.offer(instance.rules[search.incumbent], float(search.numbers[LOSS]))
+        return cls(instance, best, bound, search.w, search.r, search.multipliers, steps)
+
+    def cutoff(self, gap: float) -> float:
+        """Return the bound from which a node is of no use; `cutoff_at` is the same, compiled."""
+        loss, half = self.best.loss, self.instance.data.half
+        return loss - max(gap * loss, ROUNDING * half)
+
+    @property
+    def proven(self) -> float:
+        """What the last w and the best multipliers prove; `bound` may be that of an older w."""
+        here, room = self.instance, self.instance.room
+        if room == 0.0:
+            return self.bound
+        lam, mu = self.multipliers
+        centre = here.floor / room
+        lower, _ = lower_and_upper(
+            here.data, here.fate, room, centre, lam - mu * centre, mu, self.w, self.r
+        )
+        return float(lower)
+
+    def dual(self) -> DualPoint:
+        """Return what proves the root bound, in the positions of the problem."""
+        here, problem = self.instance, self.instance.problem
+        used = np.flatnonzero(self.w)
+        decided = np.zeros(problem.m, dtype=bool)  # by the floor, not by the problem's fixings
+        decided[problem.free] = True
+        inside = here.rules[(here.fate == IN) & decided[here.rules]]
+        decided[here.rules] = False
+        lam, mu = np.maximum(0.0, self.multipliers)  # rounding may leave them just below 0
+        return DualPoint(
+            rules=here.rules[used],
+            weights=self.w[used],
+            lam=float(lam),
+            mu=float(mu),
+            bound=self.proven,
+            fixed_in=inside,
+            fixed_out=np.flatnonzero(decided),
+        )
+
+    def reduced(self, cutoff: float) -> Instance | None:
+        """Fix what the bound decides; None when nothing can be better than the cutoff."""
+        twins = no_twins(len(self.w))
+        here, room, floor = self.instance, self.instance.room, self.instance.floor
+        if room == 0.0 or self.bound >= cutoff:
+            return None
+        lam, mu = self.multipliers
+        fate = here.fate.copy()
+        possible, room, floor, _ = fix_by_bound(
+            here.data, fate, *twins, room, floor, lam, mu, self.r, cutoff - self.proven
+        )
+        if possible:
+            possible, room, floor = fix_by_floor(
+                here.data.counts, here.order, fate, *twins, room, floor
+            )
+        return here.without(fate) if possible else None
+
+
+def start_search(
+    instance: Instance, twins: tuple[IntArray, IntArray], best: Incumbent, options: Options
+) -> Search:
+    """Return a search that knows the incumbent's loss."""
+    problem = instance.problem
+    search = make_search(problem.size, problem.min_stability, instance.order, *twins)
+    search.numbers[LOSS] = best.loss
+    search.numbers[GAP] = options.gap
+    search.numbers[MARGIN] = ROUNDING * instance.data.half
+    return search
