@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mossrules
@@ -66,6 +66,7 @@ def test_rules_come_with_the_largest_weight_first():
     assert make(RULES[::-1], [-2.0, 2.0, 2.0]).rules == tied.rules
 
 
+@settings(deadline=None)
 @given(rulesets(), st.randoms())
 def test_the_order_given_makes_no_difference(ruleset, random):
     """Any order of the same rules gives the same rule set in every bit."""
@@ -83,6 +84,7 @@ def test_the_order_given_makes_no_difference(ruleset, random):
     assert other.to_json() == ruleset.to_json()
 
 
+@settings(deadline=None)
 @given(rulesets(), rulesets())
 def test_equality_is_that_of_the_rules(a, b):
     """Weights, thresholds and figures do not matter, and equal rule sets have equal hashes."""
@@ -438,6 +440,7 @@ def _condition_and_column(draw):
     return draw(conditions(column)), column
 
 
+@settings(deadline=None)
 @given(_condition_and_column())
 def test_tests_on_values_agree_with_codes(drawn):
     """What exporters translate accepts the values whose codes the condition accepts."""

@@ -69,6 +69,7 @@ def test_hostile_names_take_one_line_each():
         assert line.isprintable()
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_one_line_keeps_what_shows_and_escapes_the_rest(text):
     """What is printable stays; the rest is readable by Python as an escape."""
@@ -84,6 +85,7 @@ def test_one_line_keeps_what_shows_and_escapes_the_rest(text):
 amounts = st.floats(-1e8, 1e8)
 
 
+@settings(deadline=None)
 @given(st.lists(amounts, min_size=1, max_size=8), amounts)
 def test_printed_weights_are_close_enough_to_add_up(weights, intercept):
     """All have the decimals that give the largest weight four digits, and a sign."""
@@ -164,6 +166,7 @@ def test_hostile_names_survive_markdown():
     assert {len(row) for row in rows} == {4}
 
 
+@settings(deadline=None)
 @given(names=st.text(alphabet=st.sampled_from("`|\\*_<>&[]()!a ~$#\n"), max_size=12))
 def test_markup_in_names_is_no_markup_in_markdown(names):
     """Whatever signs of Markdown stand next to each other."""
@@ -231,6 +234,7 @@ def test_hostile_names_survive_latex():
         assert (untex(row[1]), untex(row[2])) == ("39.1%", "7.6%")
 
 
+@settings(deadline=None)
 @given(name=st.text(alphabet=st.sampled_from("\\{}$&#%_~^|<>=-'`?!,a \n"), max_size=12))
 def test_what_means_something_to_latex_is_escaped(name):
     """Whatever signs stand next to each other."""
@@ -330,7 +334,7 @@ def test_names_and_labels_are_only_data_to_python(name):
     assert [function({name: value}) for value in (name, "other", "unseen", None)] == [1, 0, 0, 0]
 
 
-@settings(max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(rulesets())
 def test_any_rule_set_is_valid_python(ruleset):
     """Also with names and labels that nobody would think of."""
@@ -395,6 +399,7 @@ def bits(ruleset):
     )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(rulesets())
 def test_json_keeps_every_bit(ruleset):
     """Numbers, labels with their types, names of any kind."""
@@ -436,7 +441,7 @@ def read_or_refuse(text):
 SAMPLES = [wild_ruleset(seed)[0].to_json() for seed in (1, 2, 5)]
 
 
-@settings(max_examples=200)
+@settings(deadline=None, max_examples=200)
 @given(st.sampled_from(SAMPLES), st.data())
 def test_damaged_text_is_refused(sample, data):
     """Whatever is cut out, put in or exchanged: a rule set is read, or InvalidFile raised."""
@@ -468,7 +473,7 @@ def places(content, path=()):
         yield from places(value, (*path, key))
 
 
-@settings(max_examples=400)
+@settings(deadline=None, max_examples=400)
 @given(st.sampled_from(SAMPLES), st.data())
 def test_damaged_values_are_refused(sample, data):
     """Values exchanged for others, left out, or repeated, anywhere."""

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model_cases import HOSTILE, MAKERS, _measured, finite, plain_values, records, wild_ruleset
@@ -189,6 +189,7 @@ decimals = st.builds(
 doubles = st.one_of(finite, any_double.filter(math.isfinite), decimals)
 
 
+@settings(deadline=None)
 @given(st.lists(doubles, min_size=1, max_size=40))
 def test_databases_read_cuts_to_the_last_bit(values):
     """SQLite, whose reading of long literals is off by a bit now and then, too."""
@@ -201,6 +202,7 @@ def test_databases_read_cuts_to_the_last_bit(values):
     assert list(duckdb.execute(sql).fetchone()) == values
 
 
+@settings(deadline=None)
 @given(st.lists(doubles, min_size=1, max_size=40))
 def test_databases_read_weights_well(values):
     """To the last bit in DuckDB, and in SQLite for numbers that are not astronomical."""
