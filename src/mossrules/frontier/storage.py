@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -32,15 +33,16 @@ SCALARS = ("largest_stability", "null_loss", "max_rules", "gamma", "complete", "
 
 def frontier_to_json(frontier: Frontier) -> str:
     """Return a frontier as text."""
-    content = {"format": FORMAT, "version": VERSION}
+    content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     content |= {name: getattr(frontier, name) for name in SCALARS}
-    return json.dumps({**content, "entries": [_entry_to_dict(e) for e in frontier.entries]})
+    content["entries"] = [_entry_to_dict(entry) for entry in frontier.entries]
+    return json.dumps(_strict(content), allow_nan=False)
 
 
 def frontier_from_json(text: str) -> Frontier:
     """Return the frontier of a text, or say what is wrong with it."""
     content = _parse(text)
-    with _damage_is("The frontier cannot be read", "write it again with frontier_to_json"):
+    with _damage_is("The frontier cannot be read", "write it again with Frontier.to_json"):
         entries = tuple(_entry_from_dict(entry) for entry in content["entries"])
         return Frontier(
             entries=entries,
@@ -56,11 +58,11 @@ def frontier_from_json(text: str) -> Frontier:
 def _parse(text: str) -> Mapping[str, Any]:
     try:
         content = json.loads(text)
-    except (ValueError, RecursionError) as reason:
-        raise InvalidFile("The text is not JSON; pass what frontier_to_json returned.") from reason
+    except (TypeError, ValueError, RecursionError) as reason:
+        raise InvalidFile("The text is not JSON; pass what Frontier.to_json returned.") from reason
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InvalidFile(
-            "The JSON is not a mossrules frontier; pass what frontier_to_json returned."
+            "The JSON is not a mossrules frontier; pass what Frontier.to_json returned."
         )
     if content.get("version") != VERSION:
         raise InvalidFile(
@@ -138,7 +140,18 @@ def _entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
     return FrontierPoint(int(content["floor"]), solution, bool(content["reused"]))
 
 
+def _strict(content: Any) -> Any:
+    """Return content with text in place of NaN and infinities, which are no JSON."""
+    if isinstance(content, dict):
+        return {name: _strict(value) for name, value in content.items()}
+    if isinstance(content, list):
+        return [_strict(value) for value in content]
+    return str(content) if isinstance(content, float) and not math.isfinite(content) else content
+
+
 def _number(value: Any) -> float:
+    if value in ("nan", "inf", "-inf"):
+        return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError("a figure is not a number")
     return value
@@ -205,7 +218,7 @@ class Checkpoint:
         handle, temporary = tempfile.mkstemp(dir=self.path.parent, suffix=".tmp")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(content, file)
+                json.dump(_strict(content), file, allow_nan=False)
             Path(temporary).replace(self.path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
