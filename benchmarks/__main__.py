@@ -21,9 +21,12 @@ SUBJECTS = (
     "agreement",
     "solver",
     "methods",
+    "frontier",
+    "ablation",
     "rivals",
 )
-RESUMABLE = ("solver",)  # they keep what is finished in the folder of the results, and go on there
+# They keep what is finished in the folder of the results, and go on there.
+RESUMABLE = ("solver", "frontier", "ablation")
 
 
 def main(arguments: list[str] | None = None) -> int:

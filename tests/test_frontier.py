@@ -4,6 +4,7 @@ import json
 import numpy as np
 import pytest
 
+from cases import hard_problem
 from mossrules.exceptions import InfeasibleProblem, InvalidFile, InvalidParameter
 from mossrules.frontier import (
     approximate_frontier,
@@ -13,7 +14,7 @@ from mossrules.frontier import (
     frontier_to_json,
     solve_frontier,
 )
-from mossrules.solver import Options, Problem, Status
+from mossrules.solver import Options, Problem, Status, solve
 from oracles import brute_force, random_problem
 
 EXACT = Options(gap=0.0)

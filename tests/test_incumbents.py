@@ -86,6 +86,7 @@ def test_what_is_tried_is_feasible_and_only_improves(seed, polish):
 
 def test_an_offer_is_taken_only_if_it_is_better():
     """Equal losses leave the incumbent as it is."""
+    data = data_of(hard_problem(m=4, k=2))
     search = make_search(2, 0.0, np.arange(4), *no_twins(4))
     for loss, chosen, expected in [
         (3.0, [1, 2], [1, 2]),

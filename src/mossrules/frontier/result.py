@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import Any, Literal
 
 import numpy as np
 
@@ -108,7 +109,15 @@ class Frontier:
     def worst_gap(self) -> float:
         """The largest gap of any floor."""
         gaps = [entry.solution.gap for entry in self.entries]
-        return float(np.nanmax(gaps)) if gaps else float("nan")
+        return max((gap for gap in gaps if not np.isnan(gap)), default=float("nan"))
+
+    def share(self, stability: float) -> float:
+        """Return a stability as a share of the largest."""
+        return stability / self.largest_stability if self.largest_stability else 1.0
+
+    def explained(self, loss: float) -> float:
+        """Return the share of the loss without rules that is gone at this loss."""
+        return 1.0 - loss / self.null_loss if self.null_loss else 0.0
 
     # --- choosing -------------------------------------------------------------------------------
 
@@ -191,9 +200,9 @@ class Frontier:
         return {
             "floor": entry.floor,
             "stability": solution.stability,
-            "share": solution.stability / self.largest_stability if self.largest_stability else 1.0,
+            "share": self.share(solution.stability),
             "loss": solution.loss,
-            "explained": 1.0 - solution.loss / self.null_loss if self.null_loss else 0.0,
+            "explained": self.explained(solution.loss),
             "bound": solution.bound,
             "gap": solution.gap,
             "status": solution.status.value,
@@ -204,8 +213,44 @@ class Frontier:
             "seconds": solution.report.seconds,
         }
 
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        approximate: Frontier | None = None,
+        solutions: Any = None,
+        loss: Literal["loss", "explained"] = "loss",
+    ) -> Any:
+        """Draw stability against loss with matplotlib, and return the `FrontierDisplay`.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib's axes to draw on; by default those of a new figure.
+        approximate, solutions
+            What else to draw, as in `FrontierDisplay.from_frontier`.
+        loss
+            What the vertical axis has: H2 itself, or the share of it that is "explained".
+        """
+        display = _on_the_right("mossrules.plots").FrontierDisplay
+        drawn = display.from_frontier(self, approximate=approximate, solutions=solutions)
+        return drawn.plot(ax, loss=loss)
+
+    # --- keeping --------------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """Return all of the frontier as text; numbers survive bit for bit."""
+        text: str = _on_the_right("mossrules.frontier.storage").frontier_to_json(self)
+        return text
+
+    @classmethod
+    def from_json(cls, text: str) -> Frontier:
+        """Return the frontier of a text that `to_json` made, or say what is wrong with it."""
+        found: Frontier = _on_the_right("mossrules.frontier.storage").frontier_from_json(text)
+        return found
+
     def __repr__(self) -> str:
-        if not self.entries:
+        if not self.points:
             return "Frontier(no points)"
         H1 = self.stability
         kind = "complete" if self.complete else f"{len(self.entries)} floors"
@@ -213,3 +258,12 @@ class Frontier:
             f"Frontier({len(self)} points, {kind}, stability {H1[-1]} to {H1[0]} of "
             f"{self.largest_stability}, worst gap {self.worst_gap:.2g}, {self.seconds:.2g} s)"
         )
+
+
+def _on_the_right(module: str) -> Any:
+    """Return a module that builds on this one.
+
+    It imports this module, so this one cannot import it: a method that only leads there finds it
+    by name, when it is called.
+    """
+    return import_module(module)

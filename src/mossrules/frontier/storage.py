@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -36,15 +37,16 @@ SCALARS = ("largest_stability", "null_loss", "max_rules", "gamma", "complete", "
 
 def frontier_to_json(frontier: Frontier) -> str:
     """Return a frontier as text."""
-    content = {"format": FORMAT, "version": VERSION}
+    content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     content |= {name: getattr(frontier, name) for name in SCALARS}
-    return json.dumps({**content, "entries": [_entry_to_dict(e) for e in frontier.entries]})
+    content["entries"] = [_entry_to_dict(entry) for entry in frontier.entries]
+    return json.dumps(_strict(content), allow_nan=False)
 
 
 def frontier_from_json(text: str) -> Frontier:
     """Return the frontier of a text, or say what is wrong with it."""
     content = _parse(text)
-    with _damage_is("The frontier cannot be read", "write it again with frontier_to_json"):
+    with _damage_is("The frontier cannot be read", "write it again with Frontier.to_json"):
         entries = tuple(_entry_from_dict(entry) for entry in content["entries"])
         return Frontier(
             entries=entries,
@@ -60,11 +62,11 @@ def frontier_from_json(text: str) -> Frontier:
 def _parse(text: str) -> Mapping[str, Any]:
     try:
         content = json.loads(text)
-    except (ValueError, RecursionError) as reason:
-        raise InvalidFile("The text is not JSON; pass what frontier_to_json returned.") from reason
+    except (TypeError, ValueError, RecursionError) as reason:
+        raise InvalidFile("The text is not JSON; pass what Frontier.to_json returned.") from reason
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InvalidFile(
-            "The JSON is not a mossrules frontier; pass what frontier_to_json returned."
+            "The JSON is not a mossrules frontier; pass what Frontier.to_json returned."
         )
     if content.get("version") != VERSION:
         raise InvalidFile(
@@ -149,7 +151,18 @@ def _point_of_cut(content: Mapping[str, Any], m: int) -> Point:
     return rules, z
 
 
+def _strict(content: Any) -> Any:
+    """Return content with text in place of NaN and infinities, which are no JSON."""
+    if isinstance(content, dict):
+        return {name: _strict(value) for name, value in content.items()}
+    if isinstance(content, list):
+        return [_strict(value) for value in content]
+    return str(content) if isinstance(content, float) and not math.isfinite(content) else content
+
+
 def _number(value: Any) -> float:
+    if value in ("nan", "inf", "-inf"):
+        return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError("a figure is not a number")
     return value
@@ -191,7 +204,7 @@ class Checkpoint:
             found._read()
         return found
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of the numbers that a frontier depends on."""
         s, p = self.problem.statistics, self.problem
@@ -207,6 +220,8 @@ class Checkpoint:
 
     def add(self, entry: FrontierPoint, cuts: Iterable[Cut] = ()) -> None:
         """Store one more point, and the cuts made at its floor; a reader never sees half a file."""
+        if entry.floor in self.entries:  # a ladder that is climbed again
+            return
         with self.lock:
             self.entries[entry.floor] = entry
             self.cuts[entry.floor] = [(np.flatnonzero(cut.z), cut.z[cut.z != 0.0]) for cut in cuts]
@@ -234,13 +249,16 @@ class Checkpoint:
             ],
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=self.path.parent, suffix=".tmp")
+        # Always the same name: what a killed process leaves behind, the next one writes over.
+        temporary = self.path.with_name(f"{self.path.name}.tmp")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(content, file)
-            Path(temporary).replace(self.path)
+            with temporary.open("w", encoding="utf-8") as file:
+                json.dump(_strict(content), file, allow_nan=False)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
 
     def _read(self) -> None:

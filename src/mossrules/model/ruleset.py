@@ -15,6 +15,7 @@ from mossrules.candidates import Candidates
 from mossrules.chunks import RowRange, row_ranges
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.explanation import Explanation
+from mossrules.model.figures import one_line
 from mossrules.model.html import to_html
 from mossrules.model.latex import to_latex
 from mossrules.model.python import to_python
@@ -321,7 +322,9 @@ def _check_rules(rules: tuple[Rule, ...], binning: Binning, columns: tuple[str, 
         raise InvalidParameter("A name is there twice in columns; names must differ.")
     for rule in rules:
         if Rule.of(rule.conditions) != rule:
-            raise InvalidParameter(f"{rule!r} is not in canonical form; make it with Rule.of.")
+            raise InvalidParameter(
+                f"The rule '{one_line(str(rule))}' is not in canonical form; make it with Rule.of."
+            )
         for condition in rule.conditions:
             check_condition(condition, binning[condition.feature])
             if condition.feature not in columns:

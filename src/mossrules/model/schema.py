@@ -38,8 +38,11 @@ def violation(value: Any, schema: Schema, path: str = "") -> str | None:
 
 def _violations(value: Any, schema: Schema, path: str) -> Iterator[str]:
     where = path or "the whole"
-    if "anyOf" in schema and all(violation(value, choice, path) for choice in schema["anyOf"]):
-        yield f"{where} is of none of the kinds it may be"
+    reasons = [violation(value, choice, path) for choice in schema.get("anyOf", [])]
+    if reasons and all(reasons):
+        # What is wrong further inside tells more: the value was of that kind, but for this.
+        inside = (reason for reason in filter(None, reasons) if reason.startswith(f"{path}."))
+        yield next(inside, f"{where} is of none of the kinds it may be")
     allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if allowed is not None and not any(_is_same(value, each) for each in allowed):
         yield f"{where} must be {' or '.join(map(json.dumps, allowed))}"

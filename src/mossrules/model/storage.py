@@ -83,7 +83,8 @@ def from_json(cls: type[RuleSet], text: str | bytes) -> RuleSet:
             target=content["target"],
         )
     except MossError as reason:
-        raise InvalidFile(f"The rule set contradicts itself: {reason}") from reason
+        brief = str(reason).rstrip(".")[:200]
+        raise InvalidFile(f"The rule set contradicts itself ({brief}); {REMEDY}.") from reason
     if ruleset.binning != binning:
         raise InvalidFile(
             "The rule set has features that no rule uses, or in another order than the columns; "

@@ -13,6 +13,7 @@ from itertools import chain
 from mossrules.binning import MISSING, BinnedColumn
 from mossrules.columns import NUMBERS, Kind, Label
 from mossrules.exceptions import InvalidParameter
+from mossrules.model.figures import one_line
 from mossrules.rules import OPEN, Condition, Levels, Range
 
 __all__ = ["Interval", "Test", "boolean_levels", "check_condition", "sorted_labels", "value_test"]
@@ -85,7 +86,7 @@ def check_condition(condition: Condition, column: BinnedColumn) -> None:
         else _problem_of_levels(condition, column)
     )
     if problem is not None:
-        raise InvalidParameter(f"The condition '{condition}' {problem}.")
+        raise InvalidParameter(f"The condition '{one_line(str(condition))}' {problem}.")
 
 
 def _problem_of_range(condition: Range, column: BinnedColumn) -> str | None:

@@ -1,0 +1,6 @@
+"""Figures: each has its data first, as a frame, and a drawing of exactly that by matplotlib."""
+
+from mossrules.plots.effort import EffortDisplay
+from mossrules.plots.frontier import FrontierDisplay
+
+__all__ = ["EffortDisplay", "FrontierDisplay"]
