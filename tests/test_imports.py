@@ -16,8 +16,8 @@ FLOW = [
     "solver.verification", "solver.result", "solver.instance", "solver.heuristics", "solver.root",
     "solver.branch_and_bound", "solver.ladders", "solver.near_optimal", "solver.repair",
     "solver.coordinate_descent", "solver.masters", "solver.cutting_plane", "solver.methods",
-    "solver", "frontier.sequence", "frontier.result",
-    "frontier.ledger", "frontier.storage", "frontier.progress", "frontier.tasks", "frontier.sweep",
+    "solver", "frontier.sequence", "frontier.result", "frontier.ledger", "frontier.storage",
+    "frontier.checkpoint", "frontier.progress", "frontier.tasks", "frontier.sweep",
     "frontier.approximate", "frontier",
     "candidates", "model", "plots", "cli", "__main__",
 ]  # fmt: skip

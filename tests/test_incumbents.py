@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cases import random_node
+from cases import data_of, hard_problem, random_node
 from mossrules.solver._kernels.incumbents import (
     cutoff_of,
     evaluate_leaf,

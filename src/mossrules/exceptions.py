@@ -13,6 +13,7 @@ __all__ = [
     "MissingColumns",
     "MissingDependency",
     "MossError",
+    "NothingFound",
     "UnsupportedType",
 ]
 
@@ -51,6 +52,10 @@ class MissingDependency(MossError, ImportError):
 
 class InfeasibleProblem(MossError, ValueError):
     """No selection of rules can meet the conditions asked for."""
+
+
+class NothingFound(MossError):
+    """The time was over before any selection was found that meets the conditions."""
 
 
 class InvalidFile(MossError, ValueError):

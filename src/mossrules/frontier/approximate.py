@@ -85,5 +85,8 @@ def excess_loss(approximate: Frontier, exact: Frontier) -> FloatArray:
         reaching = [
             other.loss for other in approximate.points if other.stability >= point.stability
         ]
-        losses.append(min(reaching, default=np.inf) / point.loss - 1.0 if point.loss > 0 else 0.0)
+        best = min(reaching, default=np.inf)
+        losses.append(
+            0.0 if best == point.loss else best / point.loss - 1.0 if point.loss > 0 else np.inf
+        )
     return np.array(losses)

@@ -35,7 +35,7 @@ class Ledger:
         reaching = [
             each
             for each in self.solutions.values()
-            if each.status is not Status.INFEASIBLE and each.stability >= floor
+            if each.has_selection and each.stability >= floor
         ]
         return min(reaching, key=lambda each: (each.loss, -each.stability), default=None)
 

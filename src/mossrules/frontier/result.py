@@ -14,7 +14,7 @@ from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.problem import Problem
-from mossrules.solver.result import Solution, Status
+from mossrules.solver.result import Solution
 
 __all__ = ["Frontier", "FrontierPoint"]
 
@@ -43,7 +43,7 @@ class Frontier:
     null_loss: float  # of no rule at all: yy / 2
     max_rules: int
     gamma: float
-    complete: bool = False  # every non-dominated point of the range is there
+    complete: bool = False  # every non-dominated point of the range is there, and proven
     seconds: float = 0.0
 
     @classmethod
@@ -73,9 +73,8 @@ class Frontier:
     def points(self) -> list[Solution]:
         """Solutions that no other beats in both objectives, the most stable first."""
         best: list[Solution] = []
-        feasible = [entry.solution for entry in self.entries if entry.solution.status is not
-                    Status.INFEASIBLE]  # fmt: skip
-        for solution in sorted(feasible, key=lambda each: (-each.stability, each.loss)):
+        found = [entry.solution for entry in self.entries if entry.solution.has_selection]
+        for solution in sorted(found, key=lambda each: (-each.stability, each.loss)):
             if not best or solution.loss < best[-1].loss * (1.0 - ROUNDING):
                 best.append(solution)
         return best
@@ -150,7 +149,7 @@ class Frontier:
             return points[check_integer("index", index, least=-len(points), most=len(points) - 1)]
         if stability is not None:
             return self._least_loss_from(points, stability)
-        limit = check_number("max_loss", max_loss)
+        limit = check_number("max_loss", max_loss, least=0.0)
         within = [point for point in points if point.loss <= limit]
         if not within:
             raise InvalidParameter(
@@ -162,7 +161,8 @@ class Frontier:
     def _least_loss_from(self, points: Sequence[Solution], stability: float) -> Solution:
         asked = check_number("stability", stability, least=0.0)
         counts = asked * self.largest_stability if asked <= 1 else asked
-        reaching = [point for point in points if point.stability >= counts - 1e-9]
+        least = counts * (1.0 - ROUNDING)  # a share times the largest is seldom an integer
+        reaching = [point for point in points if point.stability >= least]
         if not reaching:
             raise InvalidParameter(
                 f"stability is {stability:g} and the frontier's most stable point has "

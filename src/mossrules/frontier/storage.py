@@ -1,4 +1,4 @@
-"""Frontiers as JSON: to keep one, and to go on with a run that was cut short.
+"""Frontiers as JSON, to keep them.
 
 Numbers survive the round trip bit for bit. Whatever is wrong with a file, reading it raises
 `InvalidFile` and nothing else.
@@ -6,16 +6,11 @@ Numbers survive the round trip bit for bit. Whatever is wrong with a file, readi
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
-from pathlib import Path
-from threading import Lock
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -23,15 +18,12 @@ import numpy as np
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidFile
 from mossrules.frontier.result import Frontier, FrontierPoint
-from mossrules.solver.cutting_plane import Cut, CutPool
-from mossrules.solver.problem import Problem
 from mossrules.solver.result import Report, Solution, Status
 from mossrules.solver.verification import DualPoint
 
-__all__ = ["Checkpoint", "frontier_from_json", "frontier_to_json"]
+__all__ = ["frontier_from_json", "frontier_to_json"]
 
 FORMAT, VERSION = "mossrules frontier", 1
-Point = tuple[IntArray, FloatArray]  # of [0, 1]^m: the rules that are not at 0, and where they are
 SCALARS = ("largest_stability", "null_loss", "max_rules", "gamma", "complete", "seconds")
 
 
@@ -39,45 +31,44 @@ def frontier_to_json(frontier: Frontier) -> str:
     """Return a frontier as text."""
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     content |= {name: getattr(frontier, name) for name in SCALARS}
-    content["entries"] = [_entry_to_dict(entry) for entry in frontier.entries]
-    return json.dumps(_strict(content), allow_nan=False)
+    content["entries"] = [entry_to_dict(entry) for entry in frontier.entries]
+    return json.dumps(strict(content), allow_nan=False)
 
 
 def frontier_from_json(text: str) -> Frontier:
     """Return the frontier of a text, or say what is wrong with it."""
-    content = _parse(text)
-    with _damage_is("The frontier cannot be read", "write it again with Frontier.to_json"):
-        entries = tuple(_entry_from_dict(entry) for entry in content["entries"])
+    content = parse(text, "The text", "pass what Frontier.to_json returned")
+    with damage_is("The frontier cannot be read", "write it again with Frontier.to_json"):
+        entries = tuple(entry_from_dict(entry) for entry in content["entries"])
         return Frontier(
             entries=entries,
-            largest_stability=int(content["largest_stability"]),
-            null_loss=float(content["null_loss"]),
-            max_rules=int(content["max_rules"]),
-            gamma=float(content["gamma"]),
-            complete=bool(content["complete"]),
-            seconds=float(content["seconds"]),
+            largest_stability=_count(content["largest_stability"]),
+            null_loss=float(_number(content["null_loss"])),
+            max_rules=_count(content["max_rules"]),
+            gamma=float(_number(content["gamma"])),
+            complete=_truth(content["complete"]),
+            seconds=float(_number(content["seconds"])),
         )
 
 
-def _parse(text: str) -> Mapping[str, Any]:
+def parse(text: str, what: str, remedy: str) -> Mapping[str, Any]:
+    """Return the content of a text, or say that `what` is none and what to do."""
     try:
         content = json.loads(text)
     except (TypeError, ValueError, RecursionError) as reason:
-        raise InvalidFile("The text is not JSON; pass what Frontier.to_json returned.") from reason
+        raise InvalidFile(f"{what} is not JSON; {remedy}.") from reason
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InvalidFile(
-            "The JSON is not a mossrules frontier; pass what Frontier.to_json returned."
-        )
+        raise InvalidFile(f"{what} is not of a mossrules frontier; {remedy}.")
     if content.get("version") != VERSION:
         raise InvalidFile(
-            f"The frontier has format version {content.get('version')!r} and this release reads "
-            f"version {VERSION}; use the release that wrote it."
+            f"{what} has format version {content.get('version')!r} and this release reads version "
+            f"{VERSION}; use the release that wrote it."
         )
     return content
 
 
 @contextmanager
-def _damage_is(what: str, remedy: str) -> Iterator[None]:
+def damage_is(what: str, remedy: str) -> Iterator[None]:
     """Turn what goes wrong with fields that are missing or of another kind into one sentence."""
     try:
         yield
@@ -89,7 +80,7 @@ def _damage_is(what: str, remedy: str) -> Iterator[None]:
 # --- solutions ----------------------------------------------------------------------------------
 
 
-def _entry_to_dict(entry: FrontierPoint) -> dict[str, Any]:
+def entry_to_dict(entry: FrontierPoint) -> dict[str, Any]:
     solution, dual = entry.solution, entry.solution.dual
     return {
         "floor": int(entry.floor),
@@ -113,50 +104,45 @@ def _entry_to_dict(entry: FrontierPoint) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
+def entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
     report, dual = content["report"], content["dual"]
     solution = Solution(
-        support=_integers(content["support"]),
-        weights=_floats(content["weights"]),
-        loss=float(content["loss"]),
-        stability=int(content["stability"]),
-        bound=float(content["bound"]),
+        support=read_positions(content["support"]),
+        weights=read_numbers(content["weights"]),
+        loss=float(_number(content["loss"])),
+        stability=_count(content["stability"]),
+        bound=float(_number(content["bound"])),
         status=Status[content["status"]],
         report=Report(
             method=str(report["method"]),
             reason=str(report["reason"]),
-            seconds=float(report["seconds"]),
-            asked_gap=float(report["asked_gap"]),
+            seconds=float(_number(report["seconds"])),
+            asked_gap=float(_number(report["asked_gap"])),
             figures={str(name): _number(value) for name, value in report["figures"].items()},
         ),
         dual=None if dual is None else DualPoint(
-            rules=_integers(dual["rules"]),
-            weights=_floats(dual["weights"]),
-            lam=float(dual["lam"]),
-            mu=float(dual["mu"]),
-            bound=float(dual["bound"]),
-            fixed_in=_integers(dual["fixed_in"]),
-            fixed_out=_integers(dual["fixed_out"]),
+            rules=read_positions(dual["rules"]),
+            weights=read_numbers(dual["weights"]),
+            lam=float(_number(dual["lam"])),
+            mu=float(_number(dual["mu"])),
+            bound=float(_number(dual["bound"])),
+            fixed_in=read_positions(dual["fixed_in"]),
+            fixed_out=read_positions(dual["fixed_out"]),
         ),
     )  # fmt: skip
     if len(solution.support) != len(solution.weights):
         raise ValueError("a solution has another number of weights than rules")
-    return FrontierPoint(int(content["floor"]), solution, bool(content["reused"]))
+    if solution.bound > solution.loss:
+        raise ValueError("a bound is above the loss")
+    return FrontierPoint(_count(content["floor"]), solution, _truth(content["reused"]))
 
 
-def _point_of_cut(content: Mapping[str, Any], m: int) -> Point:
-    rules, z = _integers(content["rules"]), _floats(content["z"])
-    if len(rules) != len(z) or rules.max(initial=0) >= m:
-        raise ValueError("a cut is not at a point of the problem")
-    return rules, z
-
-
-def _strict(content: Any) -> Any:
+def strict(content: Any) -> Any:
     """Return content with text in place of NaN and infinities, which are no JSON."""
     if isinstance(content, dict):
-        return {name: _strict(value) for name, value in content.items()}
+        return {name: strict(value) for name, value in content.items()}
     if isinstance(content, list):
-        return [_strict(value) for value in content]
+        return [strict(value) for value in content]
     return str(content) if isinstance(content, float) and not math.isfinite(content) else content
 
 
@@ -168,114 +154,26 @@ def _number(value: Any) -> float:
     return value
 
 
-def _integers(values: Any) -> Any:
-    found = np.array(values or [], dtype=np.float64)
-    if found.ndim != 1 or (found != np.floor(found)).any() or (found < 0).any():
-        raise ValueError("positions must be integers that are not negative")
-    return found.astype(np.int64)
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TypeError("a count is not an integer of at least 0")
+    return value
 
 
-def _floats(values: Any) -> Any:
-    found = np.array(values or [], dtype=np.float64)
-    if found.ndim != 1:
-        raise ValueError("weights must be a list of numbers")
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("true or false is something else")
+    return value
+
+
+def read_positions(values: Any) -> IntArray:
+    """Return a list of positions of rules, ascending."""
+    found = np.array([_count(value) for value in values], dtype=np.int64)
+    if (np.diff(found) <= 0).any():
+        raise ValueError("positions are not ascending")
     return found
 
 
-# --- checkpoints --------------------------------------------------------------------------------
-
-
-@dataclass
-class Checkpoint:
-    """A file that holds what a run has finished; it belongs to one problem and one way to solve."""
-
-    path: Path
-    problem: Problem
-    settings: str
-    entries: dict[int, FrontierPoint] = field(default_factory=dict)  # by floor
-    cuts: dict[int, list[Point]] = field(default_factory=dict)  # where they were made, by floor
-    lock: Lock = field(default_factory=Lock)
-
-    @classmethod
-    def open(cls, path: str | os.PathLike[str], problem: Problem, settings: str) -> Checkpoint:
-        """Return the checkpoint at a path, with what an earlier run has put there."""
-        found = cls(Path(path), problem, settings)
-        if found.path.exists():
-            found._read()
-        return found
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of the numbers that a frontier depends on."""
-        s, p = self.problem.statistics, self.problem
-        digest = hashlib.sha256()
-        for array in (s.G, s.q, s.counts):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        scalars = (s.yy, p.max_rules, p.gamma, p.fixed_in, p.fixed_out, self.settings)
-        digest.update(repr(scalars).encode())
-        if p.constraints is not None:
-            digest.update(np.ascontiguousarray(p.constraints.A).tobytes())
-            digest.update(np.ascontiguousarray(p.constraints.b).tobytes())
-        return digest.hexdigest()
-
-    def add(self, entry: FrontierPoint, cuts: Iterable[Cut] = ()) -> None:
-        """Store one more point, and the cuts made at its floor; a reader never sees half a file."""
-        if entry.floor in self.entries:  # a ladder that is climbed again
-            return
-        with self.lock:
-            self.entries[entry.floor] = entry
-            self.cuts[entry.floor] = [(np.flatnonzero(cut.z), cut.z[cut.z != 0.0]) for cut in cuts]
-            self._write()
-
-    def restore_cuts(self, floor: int, cuts: CutPool) -> None:
-        """Add the cuts made at a floor to a pool, each the very same tangent as before."""
-        for rules, z in self.cuts.get(floor, ()):
-            if (z == 1.0).all():
-                cuts.add(Cut.at_support(self.problem, rules))
-            else:
-                point = np.zeros(self.problem.m)
-                point[rules] = z
-                cuts.add(Cut.at_point(self.problem, point))
-
-    def _write(self) -> None:
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "fingerprint": self.fingerprint,
-            "entries": [_entry_to_dict(each) for each in self.entries.values()],
-            "cuts": [
-                [{"rules": rules.tolist(), "z": z.tolist()} for rules, z in self.cuts[floor]]
-                for floor in self.entries
-            ],
-        }
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Always the same name: what a killed process leaves behind, the next one writes over.
-        temporary = self.path.with_name(f"{self.path.name}.tmp")
-        try:
-            with temporary.open("w", encoding="utf-8") as file:
-                json.dump(_strict(content), file, allow_nan=False)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self.path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-
-    def _read(self) -> None:
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as reason:
-            raise InvalidFile(f"The checkpoint {self.path} cannot be read: {reason}.") from reason
-        content = _parse(text)
-        if content.get("fingerprint") != self.fingerprint:
-            raise InvalidFile(
-                f"The checkpoint {self.path} belongs to another problem or other settings; remove "
-                "it or choose another path."
-            )
-        with _damage_is(f"The checkpoint {self.path} is damaged", "remove it to start again"):
-            entries = [_entry_from_dict(entry) for entry in content["entries"]]
-            self.entries = {entry.floor: entry for entry in entries}
-            made = [
-                [_point_of_cut(cut, self.problem.m) for cut in each] for each in content["cuts"]
-            ]
-            self.cuts = dict(zip(self.entries, made, strict=True))
+def read_numbers(values: Any) -> FloatArray:
+    """Return a list of numbers."""
+    return np.array([_number(value) for value in values], dtype=np.float64)

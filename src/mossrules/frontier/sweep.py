@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from threading import Event, Lock
@@ -15,17 +15,17 @@ from mossrules._checks import check_integer, check_number
 from mossrules._typing import IntArray
 from mossrules.chunks import resolve_n_jobs
 from mossrules.exceptions import InvalidParameter
-from mossrules.frontier.ledger import settle
+from mossrules.frontier.checkpoint import Checkpoint
+from mossrules.frontier.ledger import ROUNDING, settle
 from mossrules.frontier.progress import FrontierProgress, Listener, progress_line
 from mossrules.frontier.result import Frontier, FrontierPoint
 from mossrules.frontier.sequence import epsilon_sequence
-from mossrules.frontier.storage import Checkpoint
 from mossrules.frontier.tasks import Budget, Task, Tasks
 from mossrules.solver.branch_and_bound import compile_kernels
 from mossrules.solver.methods import choose_method
 from mossrules.solver.options import Clock, Method, Options, Snapshot
 from mossrules.solver.problem import Problem
-from mossrules.solver.result import Status
+from mossrules.solver.result import Solution, Status
 
 __all__ = ["solve_frontier"]
 
@@ -57,28 +57,34 @@ def solve_frontier(
         The floors. By default the first 50 of the paper's sequence, `epsilon_sequence`; "complete"
         for every point that no other beats in both objectives.
     method, options
-        As in `solve`; `options.time_limit` is for each floor.
+        As in `solve`; `options.time_limit` is for each floor. A complete frontier is solved with a
+        gap of 0 by default; with a larger one, points may be passed over.
     least, most
         Range of a complete frontier, in counts; by default from 0 to the largest stability.
     reuse
         Whether floors learn from each other; False solves each by itself, for comparison.
     time_budget
-        Seconds for all floors together. Floors that get no time of their own still have the
-        selection and the bound that other floors give them, with status TIME_LIMIT.
+        Seconds for all floors together, of which each has a share. Floors that run out of it have
+        the best selection and bound that they or other floors found, with status TIME_LIMIT.
     checkpoint
-        A file that is brought up to date after each floor; a run that finds it goes on from there.
+        A file that is brought up to date after each floor. A run that finds it goes on from there
+        and ends with what one that was never interrupted finds.
     n_jobs
-        Floors solved at the same time, where floors do not wait for each other.
+        Threads. Floors that learn from each other stay together, so the result is the same.
     progress
         Called with a `FrontierProgress` after each floor.
     verbose
         Whether to show a line of progress in the terminal.
     """
-    options = Options() if options is None else options
+    complete = isinstance(epsilons, str)
+    if options is None:
+        options = Options(gap=0.0) if complete else Options()
     chosen, reason = choose_method(problem, method)
     if time_budget is not None:
         check_number("time_budget", time_budget)
     floors: list[int] | range
+    if progress is not None and not callable(progress):
+        raise InvalidParameter("progress must be a function of one FrontierProgress, or None.")
     if isinstance(epsilons, str):
         if epsilons != "complete":
             raise InvalidParameter(f"epsilons is {epsilons!r}; pass floors or 'complete'.")
@@ -98,21 +104,28 @@ def solve_frontier(
         run.listeners = [each for each in (progress, show) if each is not None]
         finished = run.follow(tasks.of(floors))
     entries = settle(problem, run.entries, options.gap) if reuse else run.entries
-    unproven = [
-        e for e in run.entries if e.solution.status not in (Status.OPTIMAL, Status.INFEASIBLE)
-    ]
-    complete = isinstance(floors, range) and finished and not unproven
+    complete = complete and finished and all(_is_exact(each.solution) for each in run.entries)
     return Frontier.of(problem, entries, complete=complete, seconds=run.seconds)
+
+
+def _is_exact(solution: Solution) -> bool:
+    """Tell whether a walk may go on from a solution without passing over a point."""
+    optimal = solution.status is Status.OPTIMAL and solution.gap <= ROUNDING
+    return optimal or solution.status is Status.INFEASIBLE
 
 
 def _floors(problem: Problem, epsilons: Sequence[int] | IntArray | None) -> list[int]:
     """Return distinct floors, descending."""
     if epsilons is None:
         counts = np.delete(problem.statistics.counts, list(problem.fixed_out))
+        if len(counts) == 0:
+            return [0]
         sequence = epsilon_sequence(counts, problem.max_rules)
         reachable = sequence[sequence <= problem.largest_stability]
         return [int(floor) for floor in reachable[:DEFAULT_POINTS]]
-    floors = [check_integer("epsilons", value, least=0) for value in np.asarray(epsilons).tolist()]
+    if not isinstance(epsilons, Iterable):
+        raise InvalidParameter(f"epsilons is {epsilons!r}; pass a list of floors or 'complete'.")
+    floors = [check_integer("epsilons", value, least=0) for value in epsilons]
     if not floors:
         raise InvalidParameter("epsilons is empty; pass one floor at least.")
     problem.at(max(floors))  # says so when that cannot be met

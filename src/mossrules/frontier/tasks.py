@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from mossrules.exceptions import NothingFound
+from mossrules.frontier.checkpoint import Checkpoint
 from mossrules.frontier.ledger import Ledger
 from mossrules.frontier.result import FrontierPoint
-from mossrules.frontier.storage import Checkpoint
 from mossrules.solver.cutting_plane import CutPool
 from mossrules.solver.ladders import Ladder, climb, make_ladders
 from mossrules.solver.methods import solve
@@ -76,7 +77,7 @@ class Tasks:
     def of(self, floors: Sequence[int] | range) -> list[Task]:
         """Return the tasks for a list of descending floors, or for the complete frontier."""
         if isinstance(floors, range):
-            return [self._in_turn(_walk(part)) for part in _parts(floors)]
+            return [self._in_turn(self._walk(part)) for part in _parts(floors)]
         if not self.reuse:
             return [self._in_turn(_listed([floor])) for floor in floors]
         if self.method == "branch-and-bound":
@@ -102,7 +103,7 @@ class Tasks:
         problem = self.problem.at(floor)
         options = replace(self.options, time_limit=self.budget.limit(self.options.time_limit))
         if not self.reuse:
-            return FrontierPoint(floor, solve(problem, self.method, options))
+            ledger, cuts = Ledger(), CutPool()
         best, bound = ledger.best_at(floor), ledger.bound_at(floor)
         proven = ledger.proven(floor, self.options.gap)
         if best is not None and (proven or self.budget.is_spent):
@@ -113,8 +114,26 @@ class Tasks:
             return FrontierPoint(floor, known, reused=True)
         # Only the selection: a dual point of another floor was measured to make the root worse.
         start = None if best is None else best.support
-        found = solve(problem, self.method, options, start=start, bound=bound, cuts=cuts)
+        try:
+            found = solve(problem, self.method, options, start=start, bound=bound, cuts=cuts)
+        except NothingFound as reason:
+            report = Report(self.method, str(reason), options.time_limit or 0.0, options.gap)
+            found = Solution.without_selection(report, bound, Status.TIME_LIMIT)
         return FrontierPoint(floor, found)
+
+    def _walk(self, floors: range) -> Order:
+        """Return the order of a walk upwards: each step to just above what the last one reached."""
+
+        def steps(ledger: Ledger) -> Iterator[int]:
+            floor = floors.start
+            while floor in floors and not (self.budget.is_spent and self.budget.done):
+                yield floor
+                found = ledger.solutions[floor]
+                if not found.has_selection:  # nor is there one at any higher floor
+                    return
+                floor = found.stability + 1
+
+        return steps
 
     # --- ladders --------------------------------------------------------------------------------
 
@@ -162,9 +181,14 @@ class Tasks:
 
     def _keep(self, entry: FrontierPoint, cuts: CutPool | None = None, n_known: int = 0) -> None:
         """Store a point, unless it rests on a limit or an interrupt: another run may do better."""
-        final = entry.solution.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.HEURISTIC)
-        if self.store is not None and final:
+        if self.store is not None and self._is_final(entry.solution):
             self.store.add(entry, [] if cuts is None else list(cuts)[n_known:])
+
+    def _is_final(self, solution: Solution) -> bool:
+        if solution.status is Status.HEURISTIC:  # which ends like that in or out of time
+            limit = self.options.time_limit
+            return limit is None or solution.report.seconds < limit
+        return solution.status in (Status.OPTIMAL, Status.INFEASIBLE)
 
 
 # --- orders -------------------------------------------------------------------------------------
@@ -173,21 +197,6 @@ class Tasks:
 def _listed(floors: Sequence[int]) -> Order:
     """Return the order of a list."""
     return lambda _ledger: iter(floors)
-
-
-def _walk(floors: range) -> Order:
-    """Return the order of a walk upwards: each step to just above what the last one reached."""
-
-    def steps(ledger: Ledger) -> Iterator[int]:
-        floor = floors.start
-        while floor in floors:
-            yield floor
-            found = ledger.solutions[floor]
-            if found.status is Status.INFEASIBLE:  # and so is every higher floor
-                return
-            floor = found.stability + 1
-
-    return steps
 
 
 def _parts(floors: range) -> list[range]:

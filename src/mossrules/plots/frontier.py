@@ -269,7 +269,7 @@ def _dominated(frontier: Frontier) -> Iterator[Mark]:
     taken = {(each.stability, each.loss) for each in frontier.points}
     for solution in frontier.dominated:
         place = (solution.stability, solution.loss)
-        if solution.status is not Status.INFEASIBLE and place not in taken:
+        if solution.has_selection and place not in taken:
             taken.add(place)
             yield Mark.of(frontier, solution, "dominated")
 
@@ -298,7 +298,7 @@ def _by_name(solutions: Solutions | None) -> Iterator[tuple[str, Solution]]:
     named = solutions if isinstance(solutions, Mapping) else {"solution": solutions}
     for name, given in named.items():
         for each in given if isinstance(given, Iterable) else [given]:
-            if not isinstance(each, Solution) or each.status is Status.INFEASIBLE:
+            if not isinstance(each, Solution) or not each.has_selection:
                 raise UnsupportedType(
                     f"solutions has {each!r}; pass feasible solutions, in a list or by name."
                 )

@@ -39,7 +39,7 @@ from mossrules.solver.root import Root, start_search
 from mossrules.solver.verification import DualPoint
 from mossrules.statistics import Statistics
 
-__all__ = ["TreeSearch", "compile_kernels", "solve_by_branch_and_bound"]
+__all__ = ["TreeSearch", "compile_kernels", "refuse_constraints", "solve_by_branch_and_bound"]
 
 SLICE = 64  # nodes between two looks at the clock
 FIRST_SLOTS = 1024
@@ -61,13 +61,18 @@ def solve_by_branch_and_bound(
     `start`, `dual` and `bound` come from a neighbouring problem: a selection and a dual point to
     begin with, and a lower bound that is known to hold here.
     """
+    refuse_constraints(problem)
+    instance = Instance.of(problem)
+    root = Root.of(instance, first_selection(instance, start), options, dual)
+    return TreeSearch([root], options, bound).run(clock)
+
+
+def refuse_constraints(problem: Problem) -> None:
+    """Say that branch and bound is not for problems with A z <= b."""
     if problem.constraints is not None:
         raise InvalidParameter(
             "Branch and bound does not take constraints A z <= b; use method='cutting-plane'."
         )
-    instance = Instance.of(problem)
-    root = Root.of(instance, first_selection(instance, start), options, dual)
-    return TreeSearch([root], options, bound).run(clock)
 
 
 @cache

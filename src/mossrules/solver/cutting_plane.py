@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
-from mossrules.exceptions import InvalidParameter, MossError
+from mossrules.exceptions import InvalidParameter, MossError, NothingFound
 from mossrules.solver.masters import Master, MasterResult, MasterStatus, make_master
 from mossrules.solver.options import Clock, Options, Snapshot, relative_gap
 from mossrules.solver.problem import Problem
@@ -306,7 +306,7 @@ class _Search:
     def outcome(self, status: Status) -> Outcome:
         """Return what was found."""
         if self.best is None and status is not Status.INFEASIBLE:
-            raise MossError(
+            raise NothingFound(
                 f"The {status.value} came before any selection that keeps all limits A z <= b was "
                 "found; allow more time, or start from a selection that keeps them."
             )

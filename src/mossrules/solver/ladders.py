@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mossrules.solver.branch_and_bound import TreeSearch
+from mossrules.solver.branch_and_bound import TreeSearch, refuse_constraints
 from mossrules.solver.heuristics import Incumbent, first_selection
 from mossrules.solver.instance import Instance
 from mossrules.solver.options import Clock, Options
@@ -39,6 +39,7 @@ class Ladder:
 
 def make_ladders(problem: Problem, floors: Sequence[int]) -> list[Ladder]:
     """Return descending floors as ladders, the most stable first, with selections by swaps."""
+    refuse_constraints(problem)
     ladders: list[Ladder] = []
     rungs: list[tuple[Problem, Incumbent]] = []
     start = None

@@ -108,27 +108,43 @@ class Solution:
     @classmethod
     def infeasible(cls, report: Report) -> Solution:
         """Return the answer that no selection meets the conditions."""
+        return cls.without_selection(report, np.inf, Status.INFEASIBLE)
+
+    @classmethod
+    def without_selection(cls, report: Report, bound: float, status: Status) -> Solution:
+        """Return the answer that no selection was found; whether there is one, the status says."""
         return cls(
             support=np.empty(0, dtype=np.int64),
             weights=np.empty(0),
             loss=np.inf,
             stability=0,
-            bound=np.inf,
-            status=Status.INFEASIBLE,
+            bound=bound,
+            status=status,
             report=report,
         )
+
+    def __post_init__(self) -> None:
+        for name in ("support", "weights"):
+            own = np.array(getattr(self, name))
+            own.flags.writeable = False
+            object.__setattr__(self, name, own)
+
+    @property
+    def has_selection(self) -> bool:
+        """Whether there is a selection at all; no rules is one, and its loss is finite."""
+        return bool(np.isfinite(self.loss))
 
     @property
     def gap(self) -> float:
         """Relative distance between loss and bound; NaN when nothing is feasible."""
-        return relative_gap(self.loss, self.bound) if np.isfinite(self.loss) else np.nan
+        return relative_gap(self.loss, self.bound) if self.has_selection else np.nan
 
     def verify(self, problem: Problem) -> Verification:
         """Recompute from the problem all that can be, and say what rests on the search alone.
 
         Raises nothing when a check fails: `Verification.passed` tells, and printing it shows each.
         """
-        if self.status is Status.INFEASIBLE:
+        if not self.has_selection:
             return Verification(
                 (), (f"that nothing is feasible rests on the {self.report.method} method",)
             )
@@ -145,8 +161,9 @@ class Solution:
         )
 
     def __repr__(self) -> str:
-        if self.status is Status.INFEASIBLE:
-            return f"Solution(infeasible, {self.report.method})"
+        if not self.has_selection:
+            nothing = "" if self.status is Status.INFEASIBLE else "nothing found, "
+            return f"Solution({nothing}{self.status.value}, {self.report.method})"
         return (
             f"Solution({len(self.support)} rules, loss={self.loss:.6g}, "
             f"stability={self.stability}, {self.status.value}, gap={self.gap:.2g})"
