@@ -90,7 +90,7 @@ def test_equality_is_that_of_the_rules(a, b):
     """Weights, thresholds and figures do not matter, and equal rule sets have equal hashes."""
     assert (a == b) == (set(a) == set(b)) == (b == a)
     same = RuleSet(
-        a.rules, a.weights * 0.5, 3.0, a.binning, a.columns, a.support * 0.5, a.proportion
+        a.rules, a.weights[::-1], 3.0, a.binning, a.columns, a.support * 0.5, a.proportion
     )
     assert a == same
     assert hash(a) == hash(same)
@@ -107,6 +107,14 @@ def test_equality_is_by_bin_and_not_by_threshold():
     assert one == other
     assert one.texts != other.texts
     assert one.to_json() != other.to_json()
+
+
+def test_equal_rule_sets_with_rules_in_another_order_have_equal_hashes():
+    """Other weights put the same rules in another order."""
+    one, other = make(weights=[1.0, 2.0, 3.0]), make(weights=[3.0, 2.0, 1.0])
+    assert one.rules == other.rules[::-1]
+    assert one == other
+    assert hash(one) == hash(other)
 
 
 def test_a_rule_set_is_a_collection_of_rules():

@@ -166,6 +166,14 @@ def test_hostile_names_survive_markdown():
     assert {len(row) for row in rows} == {4}
 
 
+def test_spaces_at_the_ends_survive_markdown():
+    """Code between backticks would lose one at each end."""
+    column = BinnedColumn(" a", Kind.CATEGORICAL, levels=("b ", "c"))
+    rule = Rule.of([Levels(" a", frozenset(["b "]))])
+    ruleset = RuleSet((rule,), [1.0], 0.0, Binning((column,)), (" a",), [0.5], [0.5])
+    assert cells_of_markdown(ruleset.to_markdown())[2][3] == " a is b "
+
+
 @settings(deadline=None)
 @given(names=st.text(alphabet=st.sampled_from("`|\\*_<>&[]()!a ~$#\n"), max_size=12))
 def test_markup_in_names_is_no_markup_in_markdown(names):

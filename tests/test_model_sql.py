@@ -2,6 +2,7 @@
 import math
 import sqlite3
 from contextlib import closing
+from functools import cache
 
 import duckdb
 import numpy as np
@@ -40,17 +41,21 @@ def run_sqlite(columns, sql):
     return found
 
 
-def run_duckdb(columns, sql):
-    """Run a query on a table of plain values, or of Arrow arrays, in DuckDB."""
+@cache
+def duck():
+    """Return one connection for all queries: opening it takes longer than they do."""
     connection = duckdb.connect()
     connection.execute("SET threads = 1")
+    return connection
+
+
+def run_duckdb(columns, sql):
+    """Run a query on a table of plain values, or of Arrow arrays, in DuckDB."""
     n_rows = len(next(iter(columns.values())))
     arrays = [pa.array(range(n_rows)), *map(pa.array, columns.values())]
-    connection.register("given", pa.table(arrays, names=["the_key", *columns]))
-    connection.execute(f"CREATE TABLE {identifier(TABLE)} AS SELECT * FROM given")
-    found = connection.execute(sql).fetchall()
-    connection.close()
-    return found
+    duck().register("given", pa.table(arrays, names=["the_key", *columns]))
+    duck().execute(f"CREATE OR REPLACE TABLE {identifier(TABLE)} AS SELECT * FROM given")
+    return duck().execute(sql).fetchall()
 
 
 def run(engine, columns, sql):
@@ -236,7 +241,8 @@ def doubles_by(seed):
 def read_by(connection, literals):
     """Return the doubles that a database makes of literals."""
     columns = ", ".join(f"CAST({literal} AS DOUBLE PRECISION)" for literal in literals)
-    return list(connection.execute(f"SELECT {columns}").fetchone())
+    (row,) = connection.execute(f"SELECT {columns}").fetchall()
+    return list(row)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -244,9 +250,9 @@ def test_databases_read_cuts_to_the_last_bit(seed):
     """SQLite, whose reading of long literals is off by a bit now and then, too."""
     values = doubles_by(seed)
     literals = [cut_literal(value) for value in values]
-    with closing(sqlite3.connect(":memory:")) as sqlite, duckdb.connect() as duck:
-        for connection in (sqlite, duck):
-            assert read_by(connection, literals) == values
+    with closing(sqlite3.connect(":memory:")) as sqlite:
+        assert read_by(sqlite, literals) == values
+    assert read_by(duck(), literals) == values
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -254,8 +260,8 @@ def test_databases_read_weights_well(seed):
     """To the last bit in DuckDB, and in SQLite for numbers that are not astronomical."""
     values = doubles_by(seed)
     literals = [weight_literal(value) for value in values]
-    with closing(sqlite3.connect(":memory:")) as sqlite, duckdb.connect() as duck:
-        assert read_by(duck, literals) == values
+    assert read_by(duck(), literals) == values
+    with closing(sqlite3.connect(":memory:")) as sqlite:
         for found, value in zip(read_by(sqlite, literals), values, strict=True):
             exact = 1e-15 < abs(value) < 1e15
             assert found == (value if exact else pytest.approx(value, rel=1e-15, abs=5e-324))
@@ -285,13 +291,12 @@ def test_an_expression_can_stand_anywhere():
 def test_a_select_gives_the_prediction_alone_unless_asked_for_more():
     """Its column is called prediction; tables may be in a schema; kept columns come first."""
     ruleset = one_rule(BinnedColumn("x", Kind.NUMERIC, (2.0,)), Range("x", low=2))
-    connection = duckdb.connect()
-    connection.execute("CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 7 AS k, 3.0 AS x")
-    cursor = connection.execute(ruleset.to_sql(("s", "t")))
-    assert [column[0] for column in cursor.description] == ["prediction"]
-    assert cursor.fetchall() == [(1.0,)]
-    assert connection.execute(ruleset.to_sql(("s", "t"), keep=["k"])).fetchall() == [(7, 1.0)]
-    connection.close()
+    with duckdb.connect() as connection:
+        connection.execute("CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 7 AS k, 3.0 AS x")
+        cursor = connection.execute(ruleset.to_sql(("s", "t")))
+        assert [column[0] for column in cursor.description] == ["prediction"]
+        assert cursor.fetchall() == [(1.0,)]
+        assert connection.execute(ruleset.to_sql(("s", "t"), keep=["k"])).fetchall() == [(7, 1.0)]
 
 
 def test_no_rules_predict_the_intercept():
