@@ -53,7 +53,8 @@ class Checkpoint:
         found = cls(Path(path), problem, settings)
         if found.path.exists():
             found._read()
-        found._write()  # if that cannot be done, better to know it now
+        else:
+            found._write()  # if that cannot be done, better to know it now
         return found
 
     @cached_property

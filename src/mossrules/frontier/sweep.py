@@ -16,7 +16,7 @@ from mossrules._typing import IntArray
 from mossrules.chunks import resolve_n_jobs
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier.checkpoint import Checkpoint
-from mossrules.frontier.ledger import ROUNDING, settle
+from mossrules.frontier.ledger import settle
 from mossrules.frontier.progress import FrontierProgress, Listener, progress_line
 from mossrules.frontier.result import Frontier, FrontierPoint
 from mossrules.frontier.sequence import epsilon_sequence
@@ -25,11 +25,12 @@ from mossrules.solver.branch_and_bound import compile_kernels
 from mossrules.solver.methods import choose_method
 from mossrules.solver.options import Clock, Method, Options, Snapshot
 from mossrules.solver.problem import Problem
-from mossrules.solver.result import Solution, Status
+from mossrules.solver.result import Status
 
 __all__ = ["solve_frontier"]
 
 DEFAULT_POINTS = 50
+PROVEN = (Status.OPTIMAL, Status.INFEASIBLE)
 
 
 def solve_frontier(
@@ -104,14 +105,9 @@ def solve_frontier(
         run.listeners = [each for each in (progress, show) if each is not None]
         finished = run.follow(tasks.of(floors))
     entries = settle(problem, run.entries, options.gap) if reuse else run.entries
-    complete = complete and finished and all(_is_exact(each.solution) for each in run.entries)
+    exact = options.gap == 0 and all(each.solution.status in PROVEN for each in run.entries)
+    complete = complete and finished and exact
     return Frontier.of(problem, entries, complete=complete, seconds=run.seconds)
-
-
-def _is_exact(solution: Solution) -> bool:
-    """Tell whether a walk may go on from a solution without passing over a point."""
-    optimal = solution.status is Status.OPTIMAL and solution.gap <= ROUNDING
-    return optimal or solution.status is Status.INFEASIBLE
 
 
 def _floors(problem: Problem, epsilons: Sequence[int] | IntArray | None) -> list[int]:

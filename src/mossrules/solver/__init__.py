@@ -1,6 +1,7 @@
 """Choose at most k rules with a floor on stability and the least ridge loss, and prove it."""
 
 from mossrules.solver.methods import solve
+from mossrules.solver.near_optimal import SolutionPool, solve_pool
 from mossrules.solver.options import Options, Snapshot
 from mossrules.solver.problem import LinearConstraints, Problem
 from mossrules.solver.result import Report, Solution, Status
@@ -13,7 +14,9 @@ __all__ = [
     "Report",
     "Snapshot",
     "Solution",
+    "SolutionPool",
     "Status",
     "Verification",
     "solve",
+    "solve_pool",
 ]

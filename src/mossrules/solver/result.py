@@ -27,6 +27,7 @@ class Status(Enum):
     OPTIMAL = "optimal"  # to within the gap asked for
     TIME_LIMIT = "time limit"
     NODE_LIMIT = "node limit"
+    SOLUTION_LIMIT = "solution limit"  # of a pool: there are more
     INTERRUPTED = "interrupted"
     INFEASIBLE = "infeasible"
     HEURISTIC = "heuristic"  # the method does not look for a proof
