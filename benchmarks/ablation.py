@@ -35,10 +35,10 @@ from benchmarks._partial import Partial, say
 from benchmarks._pools import MAX_RULES, N_TREES, Pool
 from benchmarks.authors_frontier import has_gurobi
 from benchmarks.authors_solver import TOLERANCE
-from benchmarks.frontier import take_turns, warm_up_frontier
+from benchmarks.frontier import search_of, take_turns, warm_up_frontier
 from benchmarks.solver import show
 from mossrules.frontier import Frontier, solve_frontier
-from mossrules.solver import Options, Problem, Status
+from mossrules.solver import Options, Problem
 from mossrules.solver.options import Master, Method
 
 WITH, WITHOUT = "with", "without"
@@ -141,7 +141,7 @@ def measure(pool: Pool, size: Size, case: Case, settings: Settings) -> Row:
         {WITH: partial(task, reuse=True), WITHOUT: partial(task, reuse=False)}, settings.repeats
     )
     steps = {name: steps_of(frontier) for name, frontier in found.items()}
-    cut_off = {name: cut_off_of(frontier) for name, frontier in found.items()}
+    cut_off = {name: search_of(frontier)["open"] for name, frontier in found.items()}
     return {
         "size": size.name,
         "method": case.name,
@@ -152,7 +152,7 @@ def measure(pool: Pool, size: Size, case: Case, settings: Settings) -> Row:
         "which is": meaning(cut_off),
         "steps with": steps[WITH],
         "steps without": steps[WITHOUT],
-        "re-used": sum(entry.reused for entry in found[WITH].entries),
+        "re-used": search_of(found[WITH])["re-used"],
         "cut off with": cut_off[WITH],
         "cut off without": cut_off[WITHOUT],
         "gap with": found[WITH].worst_gap,
@@ -173,11 +173,6 @@ def steps_of(frontier: Frontier) -> int:
     """Return the masters of the cutting plane or the nodes of branch and bound, of all floors."""
     figures = [entry.solution.report.figures for entry in frontier.entries]
     return round(sum(each.get("masters", 0.0) + each.get("nodes", 0.0) for each in figures))
-
-
-def cut_off_of(frontier: Frontier) -> int:
-    """Return the number of floors that are not proven to the gap asked for."""
-    return sum(entry.solution.status is not Status.OPTIMAL for entry in frontier.entries)
 
 
 def meaning(cut_off: dict[str, int]) -> str:
