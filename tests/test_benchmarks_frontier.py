@@ -13,8 +13,8 @@ from benchmarks._harness import Skipped, show
 from benchmarks._pools import DATASETS, MAX_RULES, Pool
 from benchmarks.authors_solver import MOST_CUTS, AuthorsResult
 
-from mossrules.frontier import epsilon_sequence, solve_frontier
-from mossrules.solver import Options, Problem
+from mossrules.frontier import Frontier, FrontierPoint, epsilon_sequence, solve_frontier
+from mossrules.solver import Options, Problem, Status, solve
 from mossrules.statistics import Statistics
 from oracles import brute_force
 
@@ -147,6 +147,20 @@ def test_a_table_gets_a_row_that_adds_up(pool):
     assert row["agree"]
 
 
+def test_floors_that_ran_out_of_time_are_open_and_not_re_used(problem):
+    """What others gave them is no proof."""
+    solution = solve(problem.at(20))
+    late = replace(solution, status=Status.TIME_LIMIT)
+    entries = [
+        FrontierPoint(30, late, reused=True),
+        FrontierPoint(25, solution, reused=True),
+        FrontierPoint(20, solution),
+    ]
+    row = frontier.search_of(Frontier.of(problem, entries))
+    assert (row["open"], row["re-used"], row["points"]) == (1, 1, 1)
+    assert row["nodes"] == 3 * solution.report.figures["nodes"]
+
+
 def test_a_result_that_our_bound_rules_out_is_a_conflict(problem):
     """A loss below our bound cannot be."""
     ours = solve_frontier(problem, [30, 20])
@@ -215,7 +229,7 @@ def test_tables_are_summed_up():
     assert measured["median time of a frontier, one job"] == 4.0
     assert measured["floors of 150 with more than 1% left"] == 7
     assert measured["worst gap"] == pytest.approx(30.0)
-    assert measured["share of floors re-used"] == pytest.approx(0.5)
+    assert measured["share of floors proven by others, without a search"] == pytest.approx(0.5)
     assert measured["two jobs against one, proven tables"] == pytest.approx(1.0)
     assert measured["two jobs against one, those of 1 s or more"] == pytest.approx(2.0)
     assert measured["floors of 150 that the authors' way finishes to 5%"] == 102
