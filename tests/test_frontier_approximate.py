@@ -89,6 +89,7 @@ def test_every_point_is_a_selection_with_its_own_loss_and_a_bound_that_holds(see
     assert_valid(problem, frontier)
     assert not frontier.complete
     assert frontier.largest_stability == problem.largest_stability
+    assert frontier.null_loss == pytest.approx(0.5 * y @ y)
 
 
 def test_degenerate_problems_have_valid_approximate_frontiers():

@@ -56,9 +56,9 @@ def duals(draw):
 
 @st.composite
 def solutions(draw, losses, *, rich):
-    """Return a solution with any figures, one in ten infeasible."""
+    """Return a solution with any figures, one in four infeasible."""
     report = draw(reports()) if rich else BY_HAND
-    if draw(st.integers(0, 9)) == 0:
+    if draw(st.integers(0, 3)) == 1:
         return Solution.infeasible(report)
     support, loss = draw(positions()), draw(losses)
     return Solution(
@@ -322,6 +322,14 @@ def test_the_worst_gap_is_the_largest_that_there_is(frontier):
     else:
         assert math.isnan(frontier.worst_gap)
     assert isinstance(frontier.worst_gap, float)
+
+
+def test_an_infeasible_floor_has_no_say_in_the_worst_gap():
+    """Wherever it stands among the others."""
+    nothing = FrontierPoint(9, Solution.infeasible(BY_HAND))
+    sound = of_losses((3, 1.0), (5, 2.0))
+    for entries in ((nothing, *sound.entries), (*sound.entries, nothing)):
+        assert dataclasses.replace(sound, entries=entries).worst_gap == 0.5
 
 
 @SETTINGS
