@@ -135,7 +135,7 @@ def test_what_the_root_takes_away_is_accounted_for(monkeypatch, gap):
         options = Options(gap=gap)
         best = heuristics.first_selection(instance, None)
         root = branch_and_bound.Root.of(instance, best, options, None)
-        search = branch_and_bound.TreeSearch([root], options, 0.0)
+        search = branch_and_bound.TreeSearch([root], options, [0.0])
         left, kept = search.instance, search.instance.rules[search.instance.fate == IN]
         n_open = sum(tree.sizes[0] for tree in search.trees)
         least = min(search.dropped, search.best.loss) - ROUNDING * problem.statistics.yy

@@ -25,7 +25,7 @@ from mossrules.solver.branch_and_bound import compile_kernels
 from mossrules.solver.methods import choose_method
 from mossrules.solver.options import Clock, Method, Options, Snapshot
 from mossrules.solver.problem import Problem
-from mossrules.solver.result import Status
+from mossrules.solver.result import Solution, Status
 
 __all__ = ["solve_frontier"]
 
@@ -99,13 +99,17 @@ def solve_frontier(
     settings = f"{chosen} {options.gap!r} {options.root_cuts} {reuse} {floors}"
     store = None if checkpoint is None else Checkpoint.open(checkpoint, problem, settings)
     total = len(floors) if isinstance(floors, list) else None
-    run = _Run(Budget(Clock(time_budget), total, resolve_n_jobs(n_jobs)))
+    run = _Run(Budget(Clock(time_budget), total, resolve_n_jobs(n_jobs)), total)
     tasks = Tasks(problem, chosen, reason, run.watched(options), reuse, run.budget, store)
     with progress_line(verbose, total) as show:
         run.listeners = [each for each in (progress, show) if each is not None]
         finished = run.follow(tasks.of(floors))
-    entries = settle(problem, run.entries, options.gap) if reuse else run.entries
-    exact = options.gap == 0 and all(each.solution.status in PROVEN for each in run.entries)
+        if reuse:
+            run.settle(problem, options.gap)
+        if tasks.shares_trees and isinstance(floors, list):
+            finished = finished and run.try_again(tasks)
+    entries = run.entries.values()
+    exact = options.gap == 0 and all(each.solution.status in PROVEN for each in entries)
     complete = complete and finished and exact
     return Frontier.of(problem, entries, complete=complete, seconds=run.seconds)
 
@@ -144,7 +148,8 @@ class _Run:
     """Tasks being done, and the points they have found so far."""
 
     budget: Budget
-    entries: list[FrontierPoint] = field(default_factory=list)
+    total: int | None  # floors, if that is known beforehand
+    entries: dict[int, FrontierPoint] = field(default_factory=dict)  # by floor
     listeners: list[Callable[[FrontierProgress], object]] = field(default_factory=list)
     lock: Lock = field(default_factory=Lock)
     stop: Event = field(default_factory=Event)
@@ -181,6 +186,31 @@ class _Run:
             return False
         return True
 
+    def settle(self, problem: Problem, gap: float) -> None:
+        """Give each floor what others have found."""
+        settled = settle(problem, list(self.entries.values()), gap)
+        self.entries = {entry.floor: entry for entry in settled}
+
+    def try_again(self, tasks: Tasks) -> bool:
+        """Let floors that were cut off by their share have what others have left of the budget."""
+        while unsolved := self.cut_off(tasks.options.time_limit):
+            self.budget.begin_round(len(unsolved))
+            if not self.follow(tasks.of(list(unsolved), unsolved)):
+                return False
+            self.settle(tasks.problem, tasks.options.gap)
+        return True
+
+    def cut_off(self, limit: float | None) -> dict[int, Solution]:
+        """Return the floors, descending, that could do better with the time that is left."""
+        if self.budget.is_spent:
+            return {}
+        return {
+            floor: entry.solution
+            for floor, entry in sorted(self.entries.items(), reverse=True)
+            if entry.solution.status is Status.TIME_LIMIT
+            and (limit is None or entry.solution.report.seconds < limit)
+        }
+
     def _work_in_threads(self, tasks: Sequence[Task]) -> None:
         with ThreadPoolExecutor(self.budget.n_jobs) as pool:
             jobs = [pool.submit(self._work, task) for task in tasks]
@@ -196,9 +226,11 @@ class _Run:
     def _work(self, task: Task) -> None:
         for entry in task:
             with self.lock:
-                self.entries.append(entry)
+                before = self.entries.get(entry.floor)
+                if before is None or not entry.solution.gap > before.solution.gap:
+                    self.entries[entry.floor] = entry
                 self.budget.done += 1
-                state = FrontierProgress(len(self.entries), self.budget.total, entry, self.seconds)
+                state = FrontierProgress(len(self.entries), self.total, entry, self.seconds)
                 for listener in self.listeners:
                     listener(state)
             if self.stop.is_set() or entry.solution.status is Status.INTERRUPTED:

@@ -12,7 +12,7 @@ can run at the same time, and how many do makes no difference to what they find.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mossrules.exceptions import NothingFound
@@ -39,26 +39,30 @@ class Budget:
     """Seconds for all floors together, and what each may have of them."""
 
     clock: Clock
-    total: int | None  # floors, if that is known beforehand
+    total: int | None  # floors of this round, if that is known beforehand
     n_jobs: int
-    done: int = 0
+    done: int = 0  # in this round
+
+    def begin_round(self, total: int) -> None:
+        """Share what is left among so many floors."""
+        self.total, self.done = total, 0
 
     @property
     def is_spent(self) -> bool:
         """Whether no time is left."""
         return self.clock.left() <= 0.0
 
-    def limit(self, limit: float | None) -> float | None:
+    def limit(self, limit: float | None, n_served: int = 1) -> float | None:
         """Return the seconds for the next floor: its own limit, or its share if that is less.
 
-        The share is twice the equal one, so that what easy floors leave is not lost; it shrinks
-        with what is left and never takes all of it but for the last.
+        The share is twice the equal one, so that what easy floors leave is not lost, or half of
+        what all floors have together that the same tree will serve.
         """
         left = self.clock.left()
         if left == float("inf"):
             return limit
         floors_left = 8 if self.total is None else max(1, self.total - self.done)
-        share = left * min(1.0, 2.0 * self.n_jobs / floors_left)
+        share = left * min(1.0, max(2.0, n_served / 2) * self.n_jobs / floors_left)
         return max(1e-3, share if limit is None else min(limit, share))
 
 
@@ -74,15 +78,25 @@ class Tasks:
     budget: Budget
     store: Checkpoint | None
 
-    def of(self, floors: Sequence[int] | range) -> list[Task]:
-        """Return the tasks for a list of descending floors, or for the complete frontier."""
+    def of(
+        self, floors: Sequence[int] | range, known: Mapping[int, Solution] | None = None
+    ) -> list[Task]:
+        """Return the tasks for a list of descending floors, or for the complete frontier.
+
+        `known` are solutions from an earlier try, to be bettered.
+        """
         if isinstance(floors, range):
             return [self._in_turn(self._walk(part)) for part in _parts(floors)]
         if not self.reuse:
             return [self._in_turn(_listed([floor])) for floor in floors]
-        if self.method == "branch-and-bound":
-            return [self._up(ladder) for ladder in make_ladders(self.problem, floors)]
+        if self.shares_trees:
+            return [self._up(ladder) for ladder in make_ladders(self.problem, floors, known)]
         return [self._in_turn(_listed(floors))]
+
+    @property
+    def shares_trees(self) -> bool:
+        """Whether listed floors are solved in ladders."""
+        return self.reuse and self.method == "branch-and-bound"
 
     # --- one floor after the other --------------------------------------------------------------
 
@@ -146,7 +160,8 @@ class Tasks:
         clocks: list[Clock] = []
 
         def next_clock() -> Clock:
-            clocks.append(Clock(self.budget.limit(self.options.time_limit)))
+            n_left = len(ladder.floors) - len(clocks)
+            clocks.append(Clock(self.budget.limit(self.options.time_limit, n_left)))
             return clocks[-1]
 
         outcomes = climb(ladder, self.options, next_clock)

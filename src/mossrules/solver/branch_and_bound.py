@@ -44,7 +44,7 @@ __all__ = ["TreeSearch", "compile_kernels", "refuse_constraints", "solve_by_bran
 SLICE = 64  # nodes between two looks at the clock
 FIRST_SLOTS = 1024
 # A tree made for lower floors is given up when a floor costs so many times the nodes of the first.
-REPLANT, FEWEST = 2, 300
+REPLANT, FEWEST = 2, 1500
 
 
 def solve_by_branch_and_bound(
@@ -64,7 +64,7 @@ def solve_by_branch_and_bound(
     refuse_constraints(problem)
     instance = Instance.of(problem)
     root = Root.of(instance, first_selection(instance, start), options, dual)
-    return TreeSearch([root], options, bound).run(clock)
+    return TreeSearch([root], options, [bound]).run(clock)
 
 
 def refuse_constraints(problem: Problem) -> None:
@@ -98,8 +98,9 @@ class TreeSearch:
     The first root is that of the lowest floor; `climb` goes on to the next.
     """
 
-    def __init__(self, roots: Sequence[Root], options: Options, known: float) -> None:
-        self.roots, self.options, self.known = roots, options, known
+    def __init__(self, roots: Sequence[Root], options: Options, known: Sequence[float]) -> None:
+        self.roots, self.options, self.known_bounds = roots, options, known
+        self.known = known[0]  # a bound that holds, whatever the tree
         self.at = 0  # the floor being searched, by its place among the roots
         self.clock = Clock(None)
         self.given_up = 0  # nodes at this floor of a tree that is no more
@@ -153,7 +154,7 @@ class TreeSearch:
         """
         if self.at + 1 == len(self.roots):
             return False
-        self.known = self.bound
+        self.known = max(self.bound, self.known_bounds[self.at + 1])
         if self.at == self.planted_at:
             self.fresh_nodes = self.nodes
         before = self.root.instance.problem.min_stability

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,11 @@ class Root:
         if search.tally[IMPROVED]:
             best.offer(instance.rules[search.incumbent], float(search.numbers[LOSS]))
         return cls(instance, best, bound, search.w, search.r, search.multipliers, steps)
+
+    def without_matrix(self) -> Root:
+        """Return the root without its copy of G, which is large and of no more use to it."""
+        data = self.instance.data._replace(G=np.empty((0, 0)))
+        return replace(self, instance=replace(self.instance, data=data))
 
     def cutoff(self, gap: float) -> float:
         """Return the bound from which a node is of no use; `cutoff_at` is the same, compiled."""
