@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cases import hard_problem
-from mossrules.exceptions import InfeasibleProblem, InvalidParameter, MossError
+from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.frontier import approximate_frontier, excess_loss, solve_frontier
 from mossrules.solver import Options, Problem, Status
 from mossrules.solver.problem import LinearConstraints
@@ -47,8 +47,10 @@ def assert_valid(problem, frontier):
         here, solution = problem.at(entry.floor), entry.solution
         best, _ = brute_force(here)
         slack = 1e-9 * best + 1e-11 * problem.statistics.yy
-        if solution.status is Status.INFEASIBLE:
-            assert best == np.inf
+        if not np.isfinite(solution.loss):  # nothing is feasible, or was found in time
+            assert len(solution.support) == 0
+            assert solution.bound <= best
+            assert (solution.status is Status.INFEASIBLE) == (best == np.inf == solution.bound)
             continue
         assert here.is_feasible(solution.support)
         assert solution.stability == problem.statistics.counts[solution.support].sum()
@@ -173,7 +175,6 @@ def test_when_no_time_is_left_there_are_no_points():
     assert excess_loss(exact, empty).shape == (0,)
 
 
-@pytest.mark.xfail(reason="where the exact loss is 0, the excess is said to be 0")
 def test_a_point_that_is_missing_is_missing_where_the_exact_loss_is_zero_too():
     """Infinity says that no approximate point reaches the stability."""
     _, _, problem = matrix_problem(1)
@@ -272,7 +273,6 @@ def test_odd_problems_are_solved_at_the_papers_floors_and_approximately(kind):
     assert_valid(problem, approximate_frontier(problem, points=6))
 
 
-@pytest.mark.xfail(reason="the sequence of floors of no counts is an error about counts")
 def test_without_a_rule_to_choose_the_default_floors_are_that_of_no_rules():
     """Where all rules are fixed out, one floor is left: 0."""
     problem = odd_problems()["all fixed out"]
@@ -312,8 +312,8 @@ def test_the_order_and_type_of_floors_is_no_matter():
         [[1, 2]],
         "all",
         "COMPLETE",
-        pytest.param(5, marks=pytest.mark.xfail(reason="a TypeError comes out")),
-        pytest.param([[1], [2, 3]], marks=pytest.mark.xfail(reason="NumPy's own error comes out")),
+        5,
+        [[1], [2, 3]],
     ],
     ids=str,
 )
@@ -370,7 +370,6 @@ def test_bounds_and_statuses_hold_at_any_gap(method, gap):
             assert frontier.worst_gap <= gap + 1e-6
 
 
-@pytest.mark.xfail(reason="complete is claimed whatever the gap")
 def test_a_frontier_with_a_gap_is_complete_only_if_it_is():
     """Points that a large gap leaves out are missing."""
     options = Options(gap=0.9, time_limit=None)
@@ -405,7 +404,6 @@ def test_limits_are_kept_at_every_floor():
     assert statuses == {Status.OPTIMAL, Status.INFEASIBLE}
 
 
-@pytest.mark.xfail(reason="the walk goes from an infeasible floor to floor 1, and then fails")
 def test_the_complete_frontier_with_limits_ends_where_nothing_is_feasible():
     """Floors that the limits leave unmet end the walk; what is below is complete."""
     for seed in range(6):
@@ -456,7 +454,6 @@ def test_a_budget_that_is_none_is_refused(budget):
         solve_frontier(matrix_problem(1)[2], time_budget=budget)
 
 
-@pytest.mark.xfail(reason="the walk tries every further floor for a millisecond and more")
 def test_a_walk_ends_when_its_time_is_over():
     """Without time, one floor is tried and no more."""
     rng = np.random.default_rng(0)
@@ -469,17 +466,14 @@ def test_a_walk_ends_when_its_time_is_over():
     assert len(frontier.entries) <= 2
 
 
-@pytest.mark.xfail(reason="the error of one floor takes all the others with it")
 def test_limits_and_no_time_leave_what_there_is():
     """A floor at which no selection is found in time does not end the run with an error."""
     options = Options(gap=0.0, time_limit=1e-9)
     for seed in range(10):
         problem = limited_problem(seed)
-        try:
-            frontier = solve_frontier(problem, options=options)
-        except MossError as error:
-            pytest.fail(str(error))
+        frontier = solve_frontier(problem, options=options)
         assert_valid(problem, frontier)
+        assert not frontier.complete
 
 
 # --- listening ------------------------------------------------------------------------------------
@@ -518,7 +512,6 @@ def test_a_verbose_run_gives_the_same_and_leaves_nothing_behind(n_jobs, capsys):
     assert errors == ""
 
 
-@pytest.mark.xfail(reason="a TypeError comes out after the first floor")
 def test_a_listener_that_cannot_be_called_is_refused():
     """At once, as in Options."""
     with pytest.raises(InvalidParameter, match="progress"):

@@ -26,6 +26,7 @@ ANY_FLOAT = st.floats(allow_nan=True, allow_infinity=True)
 
 
 SETTINGS = settings(deadline=None, max_examples=100)
+OUT_OF_TIME = {"bound": 0.5, "status": Status.TIME_LIMIT}
 BY_HAND = Report("by hand", "asked for", 0.0, 0.0)
 
 
@@ -56,10 +57,11 @@ def duals(draw):
 
 @st.composite
 def solutions(draw, losses, *, rich):
-    """Return a solution with any figures, one in four infeasible."""
+    """Return a solution with any figures, one in four without a selection."""
     report = draw(reports()) if rich else BY_HAND
     if draw(st.integers(0, 3)) == 1:
-        return Solution.infeasible(report)
+        nothing = Solution.infeasible(report)
+        return draw(st.sampled_from([nothing, dataclasses.replace(nothing, **OUT_OF_TIME)]))
     support, loss = draw(positions()), draw(losses)
     return Solution(
         support=support,
@@ -104,7 +106,7 @@ def chains(draw, least=1):
 
 def found_in(entries):
     """Return the solutions that are selections."""
-    return [e.solution for e in entries if e.solution.status is not Status.INFEASIBLE]
+    return [entry.solution for entry in entries if math.isfinite(entry.solution.loss)]
 
 
 def beats(one, other):
@@ -153,7 +155,7 @@ def test_points_are_the_solutions_that_no_other_beats(frontier):
 @given(frontiers())
 def test_selections_are_either_points_or_dominated(frontier):
     """No selection is in both and none is in neither."""
-    selections = [s for s in frontier.dominated if s.status is not Status.INFEASIBLE]
+    selections = [s for s in frontier.dominated if math.isfinite(s.loss)]
     ids = sorted(map(id, [*frontier.points, *selections]))
     assert ids == sorted(map(id, found_in(frontier.entries)))
 
@@ -212,13 +214,19 @@ def test_every_point_is_found_by_its_own_share(frontier):
             assert frontier.at(stability=point.stability / frontier.largest_stability) is point
 
 
-@pytest.mark.xfail(reason="a rounding error of 1e-9 is allowed, whatever the counts")
 def test_shares_of_huge_counts_lose_no_point():
     """Rounding errors grow with the counts."""
     largest = 3 * 10**12
     for stability in range(largest // 7, largest // 7 + 50):
         frontier = of_losses((stability, 1.0), largest=largest)
         assert frontier.at(stability=stability / largest).stability == stability
+
+
+@pytest.mark.xfail(reason="a relative rounding error is allowed where there can be none")
+def test_huge_counts_are_compared_as_the_integers_they_are():
+    """One count less than asked for is less, however many there are."""
+    frontier = of_losses((3 * 10**9, 2.0), (3 * 10**9 - 1, 1.0))
+    assert frontier.at(stability=3 * 10**9).loss == 2.0
 
 
 @SETTINGS
@@ -237,7 +245,6 @@ def test_a_look_up_by_loss_has_the_most_stability_within_it(frontier, limit):
     assert best.stability == max(solution.stability for solution in within)
 
 
-@pytest.mark.xfail(reason="max_loss must be greater than 0")
 def test_a_point_without_loss_is_found_by_its_loss():
     """Where the target is 0, so is every loss."""
     frontier = of_losses((3, 0.0), (5, 1.0))
@@ -312,7 +319,7 @@ def test_a_frontier_of_one_or_two_points_has_a_knee():
 @SETTINGS
 @given(frontiers())
 def test_the_worst_gap_is_the_largest_that_there_is(frontier):
-    """Floors where nothing is feasible have none; without any, it is NaN."""
+    """Floors without a selection have none; without any, it is NaN."""
     gaps = [
         (solution.loss - solution.bound) / solution.loss if solution.loss > 0 else 0.0
         for solution in found_in(frontier.entries)
@@ -353,7 +360,7 @@ def test_a_frame_has_a_row_for_each_floor(backend, frontier):
     kept = list(map(id, frontier.points))
     assert columns["on_frontier"] == [id(solution) in kept for solution in solutions]
     np.testing.assert_array_equal(columns["gap"], [solution.gap for solution in solutions])
-    feasible = [n for n, s in enumerate(solutions) if s.status is not Status.INFEASIBLE]
+    feasible = [n for n, s in enumerate(solutions) if math.isfinite(s.loss)]
     assert all(0.0 <= columns["share"][n] <= 1.0 for n in feasible)
     assert all(math.isfinite(columns["explained"][n]) for n in feasible)
 
@@ -455,7 +462,6 @@ def test_text_that_parsers_choke_on_is_refused(text):
         frontier_from_json(text)
 
 
-@pytest.mark.xfail(reason="these are read, as something else or with a warning from NumPy")
 @pytest.mark.parametrize(
     "changes",
     [
@@ -506,7 +512,6 @@ def test_what_is_handed_out_is_the_callers_own(frontier):
     assert flat(frontier) == before
 
 
-@pytest.mark.xfail(reason="support and weights of a solution can be written to")
 def test_selections_and_weights_cannot_be_written_to():
     """A solution that someone sorts or scales in place must not change the frontier."""
     found = Solution(np.arange(2), np.ones(2), 1.0, 3, 1.0, Status.OPTIMAL, BY_HAND)

@@ -24,6 +24,7 @@ from mossrules import frontier
 from mossrules.exceptions import InvalidFile
 from mossrules.frontier import frontier_from_json, frontier_to_json, solve_frontier
 from mossrules.solver import Options, Problem, Status
+from mossrules.solver.problem import LinearConstraints
 
 resource = pytest.importorskip("resource", reason="signals and limits are those of POSIX")
 
@@ -72,7 +73,7 @@ def whole(case):
 
 
 def figures(entry):
-    """Return all that must not depend on interruptions; the bound is compared by itself."""
+    """Return all that must not depend on interruptions."""
     solution = entry.solution
     return (
         entry.floor,
@@ -80,6 +81,7 @@ def figures(entry):
         solution.weights.tolist(),
         solution.loss,
         solution.stability,
+        solution.bound,
         solution.status,
     )
 
@@ -88,10 +90,6 @@ def assert_same(found, case):
     """Check that a frontier is that of an undisturbed run."""
     expected = whole(case)
     assert [figures(e) for e in found.entries] == [figures(e) for e in expected.entries]
-    # Cuts are not in the checkpoint, and bounds of masters with other cuts differ by rounding.
-    rounding = 1e-6 if case.method == "cutting-plane" else 0.0
-    for entry, other in zip(found.entries, expected.entries, strict=True):
-        assert entry.solution.bound == pytest.approx(other.solution.bound, rel=rounding, abs=0.0)
     assert found.complete == expected.complete
 
 
@@ -221,7 +219,6 @@ def test_ctrl_c_between_points_returns_what_there_is_and_a_second_run_goes_on(ca
     assert names_in(tmp_path) == [path.name]
 
 
-@pytest.mark.xfail(reason="a search that is interrupted ends, and the run goes on with the next")
 @pytest.mark.parametrize("case", [TREE, CASES[2]], ids="-".join)
 def test_ctrl_c_in_the_middle_of_a_search_ends_the_run(case, tmp_path):
     """The floor being searched is the last; it is INTERRUPTED or left out, and not stored."""
@@ -234,7 +231,6 @@ def test_ctrl_c_in_the_middle_of_a_search_ends_the_run(case, tmp_path):
     assert_same(resume(case, path), case)
 
 
-@pytest.mark.xfail(reason="threads go on with their searches until they are proven")
 def test_ctrl_c_ends_the_searches_of_all_threads(tmp_path):
     """Soon after the signal no thread is searching any more; the run ends with what it has."""
     path = tmp_path / "frontier.json"
@@ -290,12 +286,10 @@ def test_an_interrupt_may_come_at_any_line(tmp_path):
     for line in range(1 + step // 2, n_lines, step):
         path = tmp_path / f"{line}.json"
         part, _ = interrupted_at(line, *arguments(case), checkpoint=path)
-        stored = n_stored(path)
-        assert stored - 1 <= (0 if part is None else len(part.entries)) <= stored + 1
+        assert part is None or abs(len(part.entries) - n_stored(path)) <= 1
         assert_same(resume(case, path), case)
 
 
-@pytest.mark.xfail(reason="complete is claimed when all points so far are proven")
 def test_an_interrupted_walk_is_not_complete():
     """Points that were never looked for may be missing."""
 
@@ -361,7 +355,6 @@ def test_a_run_killed_while_it_writes_leaves_the_old_checkpoint(tmp_path):
     assert_same(resume(case, path), case)
 
 
-@pytest.mark.xfail(reason="temporary files have names of their own, which no later run knows")
 def test_a_kill_while_writing_leaves_no_file_for_ever(tmp_path):
     """A later run uses or removes what an earlier one left half written."""
     case, path = CASES[0], tmp_path / "frontier.json"
@@ -382,7 +375,6 @@ def test_a_full_disc_ends_the_run_and_leaves_the_old_checkpoint(tmp_path):
     assert_same(resume(case, path), case)
 
 
-@pytest.mark.xfail(reason="points are stored after each wave of floors")
 def test_the_checkpoint_is_up_to_date_after_each_floor(tmp_path):
     """At any time all floors that have been searched are stored, the last one excepted."""
     path, searches, last, behind = tmp_path / "frontier.json", 0, np.inf, []
@@ -434,13 +426,20 @@ def other_problems():
     """Return what may differ from the problem and the settings of the checkpoint."""
     problem, epsilons, method, options = arguments(CASES[0])
     data = problem.statistics
-    counts, q = data.counts.copy(), data.q.copy()
+    G, q, counts = data.G.copy(), data.q.copy(), data.counts.copy()
     counts[0] += 1
+    G[0, 0] = np.nextafter(G[0, 0], np.inf)
     q[0] = np.nextafter(q[0], 0.0)
+
+    def other(**changes):
+        return replace(problem, statistics=replace(data, **changes)), epsilons, method
+
     return {
-        "counts": (replace(problem, statistics=replace(data, counts=counts)), epsilons, method),
-        "target": (replace(problem, statistics=replace(data, q=q)), epsilons, method),
-        "size": (replace(problem, max_rules=2), [0, 6], method),
+        "counts": other(counts=counts),
+        "columns": other(G=G),
+        "fit": other(q=q),
+        "target": other(yy=np.nextafter(data.yy, np.inf)),
+        "size": (replace(problem, max_rules=4), epsilons, method),
         "gamma": (replace(problem, gamma=2.0), epsilons, method),
         "fixed in": (replace(problem, fixed_in=[int(data.counts.argmax())]), epsilons, method),
         "fixed out": (replace(problem, fixed_out=[1]), epsilons, method),
@@ -464,6 +463,19 @@ def test_a_checkpoint_of_another_problem_or_other_settings_is_refused(what, tmp_
     assert path.read_bytes() == before
 
 
+def test_a_checkpoint_of_other_limits_is_refused(tmp_path):
+    """Limits A z <= b are part of the problem, left side and right."""
+    path = tmp_path / "frontier.json"
+    problem, _, _, options = arguments(CASES[0])
+    A, b = np.ones((1, problem.m)), np.array([2.0])
+    first = replace(problem, constraints=LinearConstraints(A, b))
+    solve_frontier(first, [0, 9], options=options, checkpoint=path)
+    for limits in (LinearConstraints(A, b + 0.5), LinearConstraints(A * 0.9, b), None):
+        other = replace(problem, constraints=limits)
+        with pytest.raises(InvalidFile, match="another problem or other settings"):
+            solve_frontier(other, [0, 9], "cutting-plane", options, checkpoint=path)
+
+
 def test_the_floor_of_the_problem_itself_plays_no_part(tmp_path):
     """The same problem at another floor goes on with the same checkpoint."""
     path = tmp_path / "frontier.json"
@@ -474,7 +486,6 @@ def test_the_floor_of_the_problem_itself_plays_no_part(tmp_path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.xfail(reason="cuts are not in the checkpoint, so later masters have fewer")
 def test_with_a_gap_the_cutting_plane_goes_on_to_the_same_bounds(tmp_path):
     """Where a gap is allowed, which selection is found depends on the cuts that there are."""
     path = tmp_path / "frontier.json"
@@ -490,11 +501,8 @@ def test_with_a_gap_the_cutting_plane_goes_on_to_the_same_bounds(tmp_path):
     solve_frontier(problem, epsilons, method, **settings, progress=listener)
     rest = solve_frontier(problem, epsilons, method, **settings)
     assert [figures(e) for e in rest.entries] == [figures(e) for e in expected.entries]
-    bounds = [entry.solution.bound for entry in expected.entries]
-    assert [entry.solution.bound for entry in rest.entries] == pytest.approx(bounds, rel=1e-9)
 
 
-@pytest.mark.xfail(reason="whatever coordinate descent returns is taken for final")
 def test_a_heuristic_point_that_ran_out_of_time_is_tried_again(tmp_path):
     """A later run with more time is not left with what there was when the first one's was over."""
     rng = np.random.default_rng(41)
@@ -512,6 +520,31 @@ def test_a_heuristic_point_that_ran_out_of_time_is_tried_again(tmp_path):
     solve_frontier(problem, floors, options=first, checkpoint=path, **settings)
     second = solve_frontier(problem, floors, checkpoint=path, **settings)
     assert second.loss.tolist() == calm.loss.tolist()
+
+
+@pytest.mark.xfail(reason="the time that the budget leaves is not what is compared")
+def test_a_heuristic_point_that_ran_out_of_the_budget_is_not_stored(tmp_path):
+    """Whether the time was over because of the floor's limit or of the budget is no matter."""
+    path, problem = tmp_path / "frontier.json", hard_problem(m=200, k=10)
+    settings = {"method": "coordinate-descent", "reuse": False, "checkpoint": path}
+    solve_frontier(problem, [250], time_budget=1e-9, **settings)
+    assert n_stored(path) == 0
+
+
+@pytest.mark.xfail(reason="floors that share a tree are searched again, in what time there is")
+def test_what_is_stored_is_not_lost_to_a_run_without_time(tmp_path):
+    """A floor that an earlier run has proven stays proven, however little time a later one has."""
+
+    def listener(state):
+        if state.done == 6:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "frontier.json"
+    solve_frontier(*arguments(TREE), checkpoint=path, progress=listener)
+    assert n_stored(path) == 6
+    hasty = resume(TREE, path, time_budget=1e-9)
+    assert sum(entry.solution.status is Status.OPTIMAL for entry in hasty.entries) >= 6
+    assert_same(resume(TREE, path), TREE)
 
 
 # --- files that are in the way --------------------------------------------------------------------
@@ -552,7 +585,6 @@ def test_a_frontier_and_a_checkpoint_are_not_taken_for_each_other(tmp_path):
         frontier_from_json(path.read_text())
 
 
-@pytest.mark.xfail(reason="the sentence is about frontier_to_json and names no file")
 def test_a_checkpoint_that_is_cut_off_is_named_with_the_remedy(tmp_path):
     """The error has the path, and says to remove the file."""
     path = tmp_path / "frontier.json"
@@ -562,7 +594,6 @@ def test_a_checkpoint_that_is_cut_off_is_named_with_the_remedy(tmp_path):
         solve_frontier(*arguments(CASES[0]), checkpoint=path)
 
 
-@pytest.mark.xfail(reason="an OSError comes out, after the first floor has been solved")
 def test_a_checkpoint_that_cannot_be_written_is_refused_before_any_floor_is_solved(tmp_path):
     """Hours of work must not end in an error that could have been known from the start."""
     (tmp_path / "taken").write_text("a file, not a directory")

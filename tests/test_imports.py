@@ -19,13 +19,14 @@ FLOW = [
     "solver", "frontier.sequence", "frontier.result", "frontier.ledger", "frontier.storage",
     "frontier.checkpoint", "frontier.progress", "frontier.tasks", "frontier.sweep",
     "frontier.approximate", "frontier",
-    "candidates", "model", "plots", "cli", "__main__",
+    "candidates", "model", "estimators", "plots", "cli", "__main__",
 ]  # fmt: skip
 PACKAGES = (
     "_kernels",
     "solver._kernels",
     "solver.masters",
     "model",
+    "estimators",
     "plots",
 )  # whose modules count as one
 

@@ -21,12 +21,13 @@ from mossrules.solver.problem import LinearConstraints
 from mossrules.solver.result import Report, Solution
 
 mpl.use("Agg")
-LIMITS = {Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED}
+FINISHED = {Status.OPTIMAL, Status.INFEASIBLE, Status.HEURISTIC}
 FIGURES = {"cutting-plane": "masters", "branch-and-bound": "nodes"}
 
 
 @pytest.fixture(autouse=True)
 def _close_figures():
+    plt.close("all")  # what other tests left
     yield
     plt.close("all")
 
@@ -73,15 +74,15 @@ MEASURES = st.sampled_from(["iterations", "seconds"])
 @settings(deadline=None)
 @given(RUNS, MEASURES)
 def test_the_frame_is_what_the_frontiers_say(runs, measure):
-    """One row for each floor of each run; a floor that others proved took nothing."""
+    """One row for each floor of each run; a floor that others proved took no iteration."""
     table = EffortDisplay.from_frontiers(runs, measure).frame(backend="pandas")
     expected = [
         (
             name,
             each.floor,
-            0.0 if each.reused else each.solution.report.seconds,
+            0.0 if each.reused and measure == "iterations" else each.solution.report.seconds,
             each.reused,
-            each.solution.status in LIMITS,
+            each.solution.status not in FINISHED,
             each.solution.report.method,
         )
         for name, run in runs.items()
@@ -119,15 +120,15 @@ def test_iterations_of_the_cutting_plane_are_the_integer_programs_it_solves(monk
 def test_nodes_of_branch_and_bound_and_seconds_come_from_the_reports():
     """A solved frontier has a figure for every floor."""
     frontier = solve_frontier(hard_problem(m=14, k=4), options=Options(gap=0.0))
-    reports = [None if each.reused else each.solution.report for each in frontier.entries]
-    for measure, figure in (
-        ("iterations", lambda report: report.figures["nodes"]),
-        ("seconds", lambda report: report.seconds),
-    ):
+    reports = [each.solution.report for each in frontier.entries]
+    expected = {
+        "iterations": [report.figures["nodes"] for report in reports],
+        "seconds": [report.seconds for report in reports],
+    }
+    for measure, amounts in expected.items():
         table = EffortDisplay.from_frontiers({"run": frontier}, measure).frame(backend="pandas")
-        expected = [0.0 if report is None else figure(report) for report in reports]
-        assert table[measure].tolist() == expected
-        assert sum(expected) > 0
+        assert table[measure].tolist() == amounts
+        assert sum(amounts) > 0
     polars = EffortDisplay.from_frontiers({"run": frontier}, "seconds").frame(backend="polars")
     assert polars.to_dicts() == table.to_dict("records")
 
@@ -142,6 +143,19 @@ def test_infeasible_floors_have_their_work_too():
     table = EffortDisplay.from_frontiers({"run": frontier}).frame(backend="pandas")
     assert (table["iterations"] > 0).all()
     assert not table["stopped"].any()
+
+
+def test_a_floor_where_nothing_was_found_in_time_has_no_count():
+    """It is neither drawn nor part of the total, and marked as stopped."""
+    report = Report("cutting-plane", "too little time", 1.0, 0.01)
+    nothing = Solution.without_selection(report, 0.0, Status.TIME_LIMIT)
+    found = [entry(floor, amount, method="cutting-plane") for floor, amount in ((7, 4), (3, 80))]
+    display = EffortDisplay.from_frontiers({"run": frontier_of(FrontierPoint(9, nothing), *found)})
+    table = display.plot().frame(backend="pandas")
+    assert table["iterations"].isna().tolist() == table["stopped"].tolist() == [True, False, False]
+    assert display.lines_["run"].get_label() == "run: 84 in all"
+    assert display.ax_.get_yscale() == "log"
+    display.figure_.savefig(io.BytesIO())
 
 
 @pytest.mark.parametrize("wrong", [None, {}, [frontier_of(entry(1, 1))], {"a": 3}])

@@ -30,6 +30,7 @@ LARGEST, NULL_LOSS = 100, 50.0
 
 @pytest.fixture(autouse=True)
 def _close_figures():
+    plt.close("all")  # what other tests left
     yield
     plt.close("all")
 
@@ -64,9 +65,9 @@ def frontiers(draw):
             st.sampled_from([each for each in (floor, 60, 90, LARGEST) if each >= floor])
         )
         loss = draw(st.sampled_from([10.0, 20.0, 20.5, 40.0]))
-        # A search that ends as optimal has the gap it was asked for; one without a proof any.
+        # A search that ends as optimal has the gap it was asked for; any other may have it or not.
         gap = 0.005 if status is Status.OPTIMAL else draw(st.sampled_from([0.0, 0.01, 0.02, 1.0]))
-        asked = draw(st.sampled_from([0.01, 0.0] if gap == 0.0 else [0.01]))
+        asked = draw(st.sampled_from([0.01, 0.05] + [0.0] * (status is not Status.OPTIMAL)))
         entries.append((floor, solution(stability, loss, gap=gap, status=status, asked=asked)))
     return frontier_of(*entries, complete=draw(st.booleans()))
 
@@ -116,6 +117,7 @@ def test_the_marks_are_what_the_frontier_says(frontier):
     wide = feasible[feasible["gap"] > feasible["floor"].map(asked) + 1e-9]
     measures = ("loss", "explained", "bound", "gap")
     bars = rows(display, "open gap")
+    assert bars["share"].tolist() == (wide["floor"] / frontier.largest_stability).tolist()
     assert places(bars, "stability", *measures) == places(wide, "floor", *measures)
     stopped = places(rows(display, "stopped"), "stability", "loss", "bound")
     on_wide = wide[wide["on_frontier"] & (wide["status"] != "heuristic")]
@@ -239,6 +241,7 @@ def check_drawing(display, vertical):
     ax, frame = display.ax_, display.frame(backend="pandas")
     end = {"loss": "bound", "explained": "explained_bound"}[vertical]
     assert list(display.artists_) == list(dict.fromkeys(frame["label"]))
+    assert frame["mark"].map(get_args(Kind).index).is_monotonic_increasing
     for label, group in frame.groupby("label", sort=False):
         artist = display.artists_[label]
         if set(group["mark"]) == {"open gap"}:
@@ -295,14 +298,34 @@ def test_a_frontier_draws_itself(vertical):
     display.figure_.savefig(io.BytesIO())
 
 
-def test_a_run_out_of_time_shows_what_is_not_proven():
-    """Bars stand at all floors that a budget left open, also where they share a selection."""
-    _, frontier = real_frontier(time_budget=1e-9)
-    display = frontier.plot()
-    limited = [each.floor for each in frontier.entries if each.solution.status is Status.TIME_LIMIT]
-    assert len(limited) > len(frontier)
-    assert rows(display, "open gap")["stability"].tolist() == limited
+def test_floors_that_share_a_selection_have_their_own_bars():
+    """Where time was over, bars hang from the steps at floors without a point of their own."""
+    first = solution(100, 40.0)
+    later = [solution(100, 40.0, gap=gap, status=Status.TIME_LIMIT) for gap in (0.2, 0.5)]
+    display = frontier_of((100, first), (90, later[0]), (70, later[1])).plot()
+    assert places(rows(display, *POINTS), "mark", "stability") == [("exact", 100)]
+    assert places(rows(display, "open gap"), "stability", "bound") == [(90, 32.0), (70, 20.0)]
     check_drawing(display, "loss")
+
+
+def test_a_search_that_was_stopped_shows_what_is_not_proven():
+    """Every floor that a node limit left open has a bar down to a bound below its loss."""
+    problem = hard_problem(m=30, k=6)
+    frontier = solve_frontier(problem, options=Options(gap=0.0, node_limit=1))
+    display = frontier.plot()
+    stopped = [each for each in frontier.entries if each.solution.status is Status.NODE_LIMIT]
+    assert stopped
+    assert rows(display, "open gap")["stability"].tolist() == [each.floor for each in stopped]
+    assert (rows(display, "open gap")["bound"] < rows(display, "open gap")["loss"]).all()
+    check_drawing(display, "loss")
+
+
+def test_floors_where_nothing_was_found_have_no_mark():
+    """A time limit before the first selection leaves neither a point nor a gap."""
+    report = Report("cutting-plane", "too little time", 1.0, 0.01)
+    nothing = Solution.without_selection(report, 5.0, Status.TIME_LIMIT)
+    display = frontier_of((90, nothing), (50, solution(60, 20.0))).plot()
+    assert display.frame()["mark"].tolist() == ["exact"]
 
 
 @pytest.mark.parametrize("status", [Status.OPTIMAL, Status.TIME_LIMIT, Status.HEURISTIC])
@@ -349,7 +372,7 @@ def test_kinds_of_marks_differ_in_more_than_colour():
 
 def test_two_frontiers_share_axes_and_one_scale_of_shares():
     """A second drawing on the same axes adds its marks and no second scale."""
-    frontier = frontier_of((100, solution(100, 40.0)), (80, solution(80, 30.0)))
+    frontier = frontier_of((90, solution(90, 40.0)), (80, solution(80, 30.0)), largest=125)
     display = frontier.plot()
     again = frontier.plot(display.ax_)
     assert again.ax_ is display.ax_
@@ -358,6 +381,9 @@ def test_two_frontiers_share_axes_and_one_scale_of_shares():
     display.figure_.canvas.draw()
     ends = np.array(display.ax_.get_xlim())
     np.testing.assert_allclose(shares.get_xlim(), 100 * ends / frontier.largest_stability)
+    below = display.ax_.transData.transform((100, 0))[0]
+    above = shares.transData.transform((80, 0))[0]
+    assert above == pytest.approx(below)  # 80 % of 125 stand above 100
 
 
 def test_drawing_on_given_axes_makes_no_figure():

@@ -7,6 +7,7 @@ from mossrules._version import __version__
 
 if TYPE_CHECKING:
     from mossrules.candidates import Candidates, find_candidates
+    from mossrules.estimators import MossRegressor
     from mossrules.exceptions import MossError
     from mossrules.frontier import Frontier
     from mossrules.generators import FittedEnsemble
@@ -21,6 +22,7 @@ __all__ = [
     "FittedEnsemble",
     "Frontier",
     "MossError",
+    "MossRegressor",
     "Rule",
     "RuleSet",
     "Statistics",
@@ -36,6 +38,7 @@ _HOME = {
     "FittedEnsemble": "mossrules.generators",
     "Frontier": "mossrules.frontier",
     "MossError": "mossrules.exceptions",
+    "MossRegressor": "mossrules.estimators",
     "Rule": "mossrules.rules",
     "RuleSet": "mossrules.model",
     "Statistics": "mossrules.statistics",

@@ -14,6 +14,7 @@ __all__ = [
     "MissingDependency",
     "MossError",
     "NothingFound",
+    "SolveLimitWarning",
     "UnsupportedType",
 ]
 
@@ -60,3 +61,7 @@ class NothingFound(MossError):
 
 class InvalidFile(MossError, ValueError):
     """A file or text is not what it should be: damaged, of another kind, or of another version."""
+
+
+class SolveLimitWarning(UserWarning):
+    """A search for rules ended before it had proven the gap asked for."""

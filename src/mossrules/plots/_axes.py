@@ -37,9 +37,7 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 def load(module: str) -> Any:
     """Return a module of matplotlib, loaded on first use, or say how to get it."""
     try:
-        import_module(
-            "matplotlib"
-        )  # first: its submodules may be loaded when it is no longer there
+        import_module("matplotlib")  # its submodules, once loaded, would not look for it
         return import_module(module)
     except ImportError as failure:
         raise MissingDependency(

@@ -28,6 +28,7 @@ ITERATIONS = {
     "cutting-plane": ("masters", "iterations of the cutting plane"),
     "branch-and-bound": ("nodes", "nodes of branch and bound"),
 }
+FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.HEURISTIC)  # not by a limit
 SERIES = (("blue", "o", "-"), ("vermillion", "^", "--"), ("green", "s", "-."),
           ("purple", "D", ":"), ("orange", "v", "-"), ("sky", "P", "--"))  # fmt: skip
 
@@ -39,8 +40,8 @@ class FloorEffort:
     series: str
     position: int  # of the floor among all that are drawn, the largest first, from 1
     floor: int
-    amount: float  # iterations or seconds
-    reused: bool  # other floors proved it: no work of its own
+    amount: float  # iterations, NaN where a run found nothing and kept no count, or seconds
+    reused: bool  # other floors proved it: no search of its own
     stopped: bool  # by time, nodes or an interrupt: it would have taken more
     method: str
 
@@ -71,8 +72,8 @@ class EffortDisplay:
             Frontiers by name, such as {"with re-use": ..., "without": ...}.
         measure
             "iterations" are integer programs solved by the cutting plane (the paper's count), or
-            nodes of branch and bound; "seconds" are those of each floor's search. A floor that
-            others proved counts 0.
+            nodes of branch and bound, none where other floors proved what is needed; "seconds" are
+            those that a floor took.
         """
         check_choice("measure", measure, get_args(Measure))
         if not isinstance(frontiers, Mapping) or not frontiers:
@@ -88,8 +89,7 @@ class EffortDisplay:
                 floor=entry.floor,
                 amount=_amount(entry, measure),
                 reused=entry.reused,
-                stopped=entry.solution.status
-                in (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED),
+                stopped=entry.solution.status not in FINISHED,
                 method=entry.solution.report.method,
             )
             for name, frontier in frontiers.items()
@@ -160,7 +160,7 @@ class EffortDisplay:
         return line
 
     def _total(self, efforts: list[FloorEffort]) -> str:
-        total = math.fsum(effort.amount for effort in efforts)
+        total = math.fsum(e.amount for e in efforts if not math.isnan(e.amount))
         return f"{total:,.0f}" if self.measure == "iterations" else f"{total:.3g} s"
 
     def _vertical(self) -> str:
@@ -172,10 +172,12 @@ class EffortDisplay:
 
     def _set_scale(self) -> None:
         """Take logarithms where amounts differ tenfold; with zeros, from the least amount up."""
-        amounts = [effort.amount for effort in self.efforts]
+        amounts = [e.amount for e in self.efforts if not math.isnan(e.amount)]
         positive = [amount for amount in amounts if amount > 0]
-        if not positive or max(positive) < 10 * min(positive):
-            self.ax_.set_ylim(bottom=-0.04 * max(positive, default=1.0))  # room for markers at 0
+        if not positive:
+            self.ax_.set_ylim(-0.04, 1.0)
+        elif max(positive) < 10 * min(positive):
+            self.ax_.set_ylim(bottom=-0.04 * max(positive))  # markers at 0 are seen whole
         elif len(positive) == len(amounts):
             self.ax_.set_yscale("log")
         else:
@@ -187,15 +189,16 @@ class EffortDisplay:
 def _amount(entry: FrontierPoint, measure: Measure) -> float:
     """Return the work of a floor."""
     report = entry.solution.report
-    if entry.reused:
-        return 0.0
     if measure == "seconds":
         return report.seconds
+    if entry.reused:
+        return 0.0
     if report.method not in ITERATIONS:
         raise InvalidParameter(
             f"The method {report.method!r} counts no iterations; use measure='seconds'."
         )
-    return float(report.figures[ITERATIONS[report.method][0]])
+    counted, _ = ITERATIONS[report.method]
+    return float(report.figures.get(counted, math.nan))
 
 
 def _check_searched(name: object, frontier: Frontier) -> None:

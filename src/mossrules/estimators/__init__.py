@@ -1,0 +1,5 @@
+"""scikit-learn's view of mossrules: estimators that are glue, with the mathematics elsewhere."""
+
+from mossrules.estimators.regressor import MossRegressor
+
+__all__ = ["MossRegressor"]

@@ -1,0 +1,94 @@
+"""What words such as "high" and "auto" mean once the candidate rules are known."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from mossrules._checks import check_integer, check_number
+from mossrules._typing import IntArray
+from mossrules.exceptions import InvalidParameter
+from mossrules.frontier import epsilon_sequence
+from mossrules.solver import Problem
+from mossrules.solver.options import Method
+from mossrules.statistics import Statistics
+
+__all__ = [
+    "GAMMA_ROWS",
+    "Stability",
+    "Ties",
+    "at_stability",
+    "check_choice",
+    "check_stability",
+    "method_for",
+    "pose_problem",
+    "untied",
+]
+
+Stability = Literal["high", "medium", "low"] | float
+Ties = Literal["keep", "drop"]
+
+PLACES = {"high": 3, "medium": 40}  # which floor of the paper's sequence E, counted from 1
+APPROXIMATE = "low"
+GAMMA_ROWS = 30.0  # gamma="auto" is this over the number of rows; measured in docs/estimator.md
+
+
+def pose_problem(
+    statistics: Statistics, *, max_rules: int, ties: Ties, gamma: float | Literal["auto"]
+) -> Problem:
+    """Return the problem of choosing among the candidates, with no floor yet."""
+    most = check_integer("max_rules", max_rules)
+    if ties == "drop":
+        most = untied(statistics.counts, most)
+    return Problem(
+        statistics,
+        max_rules=most,
+        gamma=GAMMA_ROWS / statistics.n if gamma == "auto" else gamma,
+    )
+
+
+def untied(counts: IntArray, max_rules: int) -> int:
+    """Return how many of the `max_rules` most frequent rules are more frequent than the next one.
+
+    As the paper's authors do it: where the last of them ties with the next rule, all rules of that
+    count are left out. If no rule would be left, `max_rules` stays.
+    """
+    if len(counts) <= max_rules:
+        return max_rules
+    next_count = np.sort(counts)[::-1][max_rules]
+    return int(np.count_nonzero(counts > next_count)) or max_rules
+
+
+def check_stability(stability: Stability) -> None:
+    """Refuse what is neither one of the words nor a share."""
+    if isinstance(stability, str) and stability in (*PLACES, APPROXIMATE):
+        return
+    if isinstance(stability, str) or check_number("stability", stability) > 1:
+        raise InvalidParameter(
+            f"stability is {stability!r}; choose 'high', 'medium' or 'low', or a share of the "
+            "largest stability in (0, 1]."
+        )
+
+
+def check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    """Refuse a value that is not among the choices."""
+    if not any(value is choice or value == choice for choice in choices):
+        listed = ", ".join(map(repr, choices))
+        raise InvalidParameter(f"{name} is {value!r}; choose from {listed}.")
+
+
+def at_stability(problem: Problem, stability: Stability) -> Problem:
+    """Return the problem with the floor that a word or a share stands for."""
+    if stability == APPROXIMATE:
+        return problem.at(0)
+    if not isinstance(stability, str):
+        # A share of a whole number may come out a rounding error above one.
+        return problem.at(int(np.ceil(stability * problem.largest_stability * (1.0 - 1e-12))))
+    sequence = epsilon_sequence(problem.statistics.counts, problem.max_rules)
+    return problem.at(int(sequence[min(PLACES[stability], len(sequence)) - 1]))
+
+
+def method_for(stability: Stability, method: Method) -> Method:
+    """Return the method to choose with: "low" stands for one of its own."""
+    return "coordinate-descent" if stability == APPROXIMATE else method

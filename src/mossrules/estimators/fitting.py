@@ -1,0 +1,105 @@
+"""From a selection of rules to a rule set: weights, intercept, and the model without any rule.
+
+Notation (shapes in brackets)
+    G, q, n    Gram matrix and M'y of the chosen columns, total weight of the rows  (k, k), (k,), ()
+    u          column sums M'1 = v_i N_ii: value times rows of each rule            (k,)
+    w, a       weights and intercept, for a target of mean 0 and variance 1         (k,), ()
+
+    (w, a) = argmin |y - a - M w|^2 + alpha |w|^2
+           = (G - uu'/n + alpha I)^-1 q,  -u'w / n          as y sums to zero
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mossrules._typing import FloatArray, IntArray
+from mossrules.binning import BinnedColumn, Binning
+from mossrules.candidates import Candidates
+from mossrules.estimators.order import Rows
+from mossrules.frontier import Frontier
+from mossrules.frontier.result import FrontierPoint
+from mossrules.model import RuleSet
+from mossrules.pool import CandidatePool
+from mossrules.solver import Report, Solution, Status
+from mossrules.statistics import Statistics
+
+__all__ = ["REFIT_RIDGE", "make_rules", "no_candidates", "no_frontier", "no_rules", "refit_weights"]
+
+REFIT_RIDGE = 1e-3  # the paper's authors'; next to sums over rows it only settles ties
+
+
+def refit_weights(statistics: Statistics, support: IntArray) -> tuple[FloatArray, float]:
+    """Return weights and intercept of the least squares fit, with a small ridge on the weights."""
+    G, q = statistics.G[np.ix_(support, support)], statistics.q[support]
+    u = statistics.values[support] * statistics.support[support]
+    A = G - np.outer(u, u) / statistics.n + REFIT_RIDGE * np.eye(len(support))
+    w: FloatArray = np.asarray(np.linalg.solve(A, q), dtype=np.float64)
+    return w, -float(u @ w) / statistics.n
+
+
+def make_rules(
+    candidates: Candidates, solution: Solution, *, refit: bool, target: str | None
+) -> RuleSet:
+    """Return the chosen rules with what each adds to a prediction, in the target's units."""
+    statistics, support = candidates.statistics, solution.support
+    w, a = refit_weights(statistics, support) if refit else (solution.weights, 0.0)
+    return RuleSet.from_candidates(
+        candidates,
+        support,
+        w * statistics.values[support] * statistics.target_scale,
+        statistics.target_mean + a * statistics.target_scale,
+        target=target,
+    )
+
+
+# --- where there is nothing to choose from --------------------------------------------------------
+
+
+def no_candidates(rows: Rows, n_trees: int) -> Candidates:
+    """Return what is found where the target or all columns are constant: no rules."""
+    empty = np.empty(0)
+    weights = np.ones(len(rows.target)) if rows.weights is None else rows.weights
+    n = float(weights.sum())
+    scale = float(np.sqrt(np.average((rows.target - rows.mean) ** 2, weights=weights)))
+    return Candidates(
+        Binning(tuple(BinnedColumn(column.name, column.kind) for column in rows.table.columns)),
+        CandidatePool((), (), n_trees),
+        Statistics(
+            G=np.empty((0, 0)),
+            q=empty,
+            yy=n if scale > 0 else 0.0,
+            n=n,
+            values=empty,
+            counts=np.empty(0, dtype=np.int64),
+            support=empty,
+            target_mean=rows.mean,
+            target_scale=scale,
+        ),
+    )
+
+
+def no_rules(statistics: Statistics) -> Solution:
+    """Return the only selection there is where there are no candidates."""
+    loss = 0.5 * statistics.yy
+    return Solution(
+        support=np.empty(0, dtype=np.int64),
+        weights=np.empty(0),
+        loss=loss,
+        stability=0,
+        bound=loss,
+        status=Status.OPTIMAL,
+        report=Report("none", "there are no candidate rules", 0.0, 0.0),
+    )
+
+
+def no_frontier(solution: Solution, max_rules: int) -> Frontier:
+    """Return the frontier of a model without candidates: one point."""
+    return Frontier(
+        entries=(FrontierPoint(0, solution),),
+        largest_stability=0,
+        null_loss=solution.loss,
+        max_rules=max_rules,
+        gamma=float("nan"),
+        complete=True,
+    )

@@ -1,0 +1,85 @@
+"""What users pass to `fit` and `predict` -> a table, a target and weights, checked.
+
+Names follow scikit-learn: a table has the columns of training in the same order, compared by name
+where both have names of text, and taken by position.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import validate_data
+
+from mossrules.candidates import read_weights
+from mossrules.estimators.order import Rows, settle_rows
+from mossrules.exceptions import InvalidTable, InvalidTarget
+from mossrules.table import Table, read_vector, split_target
+
+__all__ = ["read_features", "read_training", "target_name"]
+
+
+def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
+    """Return the rows to learn from; names and number of features are set on the estimator."""
+    if getattr(y, "shape", ())[1:] == (1,):
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; pass y.ravel() instead.",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+    table, target = split_target(X, y)
+    if table.n_rows < 2:
+        raise InvalidTable(
+            f"The table has {table.n_rows} sample(s) (n_samples={table.n_rows}) while a minimum of "
+            "2 is required; add rows."
+        )
+    if sample_weight is not None:
+        sample_weight = read_vector(sample_weight, "sample_weight", table.n_rows)
+        if not sample_weight.any():
+            raise InvalidTarget("sample_weight is zero on all rows; let some of them count.")
+    weights = read_weights(sample_weight, table.n_rows)
+    _check_names(estimator, without(X, y) if isinstance(y, str) else X, reset=True)
+    return settle_rows(table, target, weights)
+
+
+def read_features(estimator: Any, X: Any, target: str | None) -> Table:
+    """Return the columns of training; a column of the name `target` may be there beside them."""
+    if target is not None:
+        X = without(X, target)
+    table = Table.from_any(X)
+    _check_names(estimator, X, reset=False)
+    if isinstance(X, Mapping) and hasattr(estimator, "feature_names_in_"):
+        table = table.select(estimator.feature_names_in_.tolist())
+    # From here on by position: the names agree, or there are none to go by.
+    return Table(table.columns, table.n_rows, named=False)
+
+
+def target_name(y: Any) -> str | None:
+    """Return the name of the target if it has one: that of its column, or of a series."""
+    name = y if isinstance(y, str) else getattr(y, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
+def without(X: Any, name: str) -> Any:
+    """Return a frame or a dict of columns less one of them, if it is there."""
+    if isinstance(X, Mapping):
+        return {key: values for key, values in X.items() if key != name}
+    if not nw.dependencies.is_into_dataframe(X):
+        return X
+    return nw.from_native(X).drop(name, strict=False).to_native()
+
+
+def _check_names(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Set or compare `feature_names_in_` and `n_features_in_` as scikit-learn does."""
+    if not isinstance(X, Mapping):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    elif reset:
+        # scikit-learn does not know dicts of columns: a table with their names stands in.
+        names = np.array(list(X), dtype=object)
+        validate_data(estimator, names[None, :], reset=True, skip_check_array=True)
+        if all(isinstance(name, str) for name in X):
+            estimator.feature_names_in_ = names

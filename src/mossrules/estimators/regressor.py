@@ -1,0 +1,375 @@
+"""`MossRegressor`: a short, stable rule set for a numeric target, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from copy import copy
+from typing import Any, Literal, get_args
+
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from mossrules._checks import check_integer
+from mossrules._typing import FloatArray, IntArray
+from mossrules.candidates import Candidates, find_candidates
+from mossrules.estimators.choices import (
+    Stability,
+    Ties,
+    at_stability,
+    check_choice,
+    check_stability,
+    method_for,
+    pose_problem,
+)
+from mossrules.estimators.fitting import make_rules, no_candidates, no_frontier, no_rules
+from mossrules.estimators.inputs import read_features, read_training, target_name
+from mossrules.estimators.order import Rows
+from mossrules.exceptions import InvalidParameter, InvalidTable, SolveLimitWarning
+from mossrules.frontier import Frontier, epsilon_sequence, solve_frontier
+from mossrules.model import RuleSet
+from mossrules.pool import CandidatePool
+from mossrules.solver import Options, Problem, Snapshot, Solution, Status, solve
+from mossrules.solver.options import Method
+from mossrules.table import split_target
+
+__all__ = ["MossRegressor"]
+
+
+class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+    """A few if-then rules that predict well and come out the same when the data are perturbed.
+
+    A forest of shallow trees proposes rules; the share of trees that contain a rule is its
+    stability. Of all selections of at most `max_rules` rules that are stable enough, `fit` finds
+    the one that fits best, and proves it.
+
+    Numbers, booleans, strings and categories are used as they are, and values may be missing. The
+    same rows, in any order, and the same `random_state` give the same rules, bit for bit.
+
+    Parameters
+    ----------
+    max_rules : int, default=15
+        Most rules in the model.
+    stability : {"high", "medium", "low"} or float in (0, 1], default="high"
+        How stable the selection has to be: the 3rd or the 40th floor of the paper's sequence, or a
+        share of the largest stability that `max_rules` rules can have. "low" sets no floor and
+        uses the paper's approximate algorithm.
+    ties : {"keep", "drop"}, default="keep"
+        "drop" lowers `max_rules` where its last rule ties in count with the next, to leave out all
+        that tie, as the paper's authors do.
+    gamma : float or "auto", default="auto"
+        Weights are shrunk less the larger it is; "auto" is 30 over the number of rows.
+    n_trees, max_depth, n_bins, max_features
+        The forest: trees, their depth (1 to 6), bins of a numeric column, and share of the columns
+        that each split looks at.
+    generator : "forest", "noisy-target", or a fitted ensemble, default="forest"
+        Where rules come from; see `find_candidates`. Wrap an ensemble of scikit-learn in
+        `FittedEnsemble` for cross-validation, which would clone, and so empty, a bare one.
+    solver : {"auto", "branch-and-bound", "cutting-plane", "coordinate-descent"}, default="auto"
+        How to choose; see `mossrules.solver.solve`.
+    gap : float, default=1e-3
+        Largest relative distance from the optimum.
+    time_limit : float or None, default=60.0
+        Seconds for choosing; a fit that needs more warns with `SolveLimitWarning`.
+    refit : bool, default=True
+        Whether weights and intercept are fitted anew to the chosen rules, without the shrinking
+        that `gamma` makes.
+    constraints : None
+        For later versions.
+    random_state : int, NumPy generator or None, default=None
+        Seed of the forest; None is the seed 0.
+    n_jobs : int or None, default=None
+        Threads; None uses all cores. The result does not depend on it.
+    verbose : int, default=0
+        1 reports each step, 2 also where the search stands.
+
+    Attributes
+    ----------
+    rules_ : RuleSet
+        The model: rules, weights and intercept, to read, explain and export.
+    solution_ : Solution
+        The selection with its certificate.
+    problem_ : Problem or None
+        What it solves, for `solution_.verify(problem_)`; None where there are no candidates.
+    candidates_ : Candidates
+        The rules to choose from, and their statistics.
+    pool_ : CandidatePool
+        The same rules with the trees that contain each.
+    frontier_ : Frontier
+        What stability costs: `frontier()`, computed when first asked for.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : array of str
+        Their names, if X has names of text.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = MossRegressor(max_rules=5, random_state=0).fit(X, y)
+    >>> len(model.rules_), model.solution_.status.value
+    (5, 'optimal')
+    >>> looser = model.select(stability=0.5)  # the same candidates, another choice
+    >>> looser.score(X, y) > model.score(X, y)
+    True
+    """
+
+    rules_: RuleSet
+    solution_: Solution
+    candidates_: Candidates
+    pool_: CandidatePool
+    problem_: Problem | None
+
+    def __init__(
+        self,
+        max_rules: int = 15,
+        *,
+        stability: Stability = "high",
+        ties: Ties = "keep",
+        gamma: float | Literal["auto"] = "auto",
+        n_trees: int = 500,
+        max_depth: int = 2,
+        n_bins: int = 10,
+        max_features: float = 1 / 3,
+        generator: Any = "forest",
+        solver: Method = "auto",
+        gap: float = 1e-3,
+        time_limit: float | None = 60.0,
+        refit: bool = True,
+        constraints: None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_rules = max_rules
+        self.stability = stability
+        self.ties = ties
+        self.gamma = gamma
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.n_bins = n_bins
+        self.max_features = max_features
+        self.generator = generator
+        self.solver = solver
+        self.gap = gap
+        self.time_limit = time_limit
+        self.refit = refit
+        self.constraints = constraints
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fitting --------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MossRegressor:
+        """Find rules and choose among them.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, dict of columns, or two-dimensional array
+        y : one number per row, or the name of the target's column in X
+        sample_weight : one non-negative number per row
+            Whole numbers are repetitions of rows, exactly, unless they add up to more than ten
+            times the rows; others multiply the rows' part in the forest and in the loss.
+        """
+        self._check_parameters()
+        options = self._options(self.gap)
+        rows = read_training(self, X, y, sample_weight)
+        self._target = y if isinstance(y, str) else None
+        self._target_name = target_name(y)
+        self._frontiers: dict[tuple[object, ...], Frontier] = {}
+        self.candidates_ = self._find(rows)
+        self.pool_ = self.candidates_.pool
+        self._report(repr(self.candidates_))
+        if len(self.candidates_) == 0:
+            self.problem_ = None
+            self._settle(no_rules(self.candidates_.statistics))
+            return self
+        self.problem_ = pose_problem(
+            self.candidates_.statistics,
+            max_rules=self.max_rules,
+            ties=self.ties,
+            gamma=self.gamma,
+        )
+        self._choose(options)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_integer("max_rules", self.max_rules)
+        check_stability(self.stability)
+        check_choice("ties", self.ties, get_args(Ties))
+        check_choice("solver", self.solver, get_args(Method))
+        if isinstance(self.gamma, str) and self.gamma != "auto":
+            raise InvalidParameter(f"gamma is {self.gamma!r}; pass a positive number or 'auto'.")
+        if self.constraints is not None:
+            raise InvalidParameter("constraints cannot be given yet; leave it at None.")
+
+    def _find(self, rows: Rows) -> Candidates:
+        if rows.is_constant:
+            return no_candidates(rows, self.n_trees)
+        try:
+            return find_candidates(
+                rows.table,
+                rows.target,
+                n_trees=self.n_trees,
+                max_depth=self.max_depth,
+                n_bins=self.n_bins,
+                max_features=self.max_features,
+                generator=self.generator,
+                sample_weight=rows.weights,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+            )
+        except InvalidTable:
+            # The table itself is sound, as was seen above: all its columns are constant, or no
+            # tree found a split. The mean is the model then.
+            return no_candidates(rows, self.n_trees)
+
+    def _choose(self, options: Options) -> None:
+        """Choose rules of the stability asked for."""
+        assert self.problem_ is not None  # noqa: S101  tells mypy what the callers know
+        self.problem_ = at_stability(self.problem_, self.stability)
+        solution = solve(self.problem_, method_for(self.stability, self.solver), options)
+        if solution.status not in (Status.OPTIMAL, Status.HEURISTIC):
+            warnings.warn(
+                f"The search for rules ended ({solution.status.value}) after "
+                f"{solution.report.seconds:.1f} s with a gap of {solution.gap:.2%} left, where "
+                f"{options.gap:.2%} was asked for; raise time_limit, or gap.",
+                SolveLimitWarning,
+                stacklevel=3,
+            )
+        self._settle(solution)
+
+    def _settle(self, solution: Solution) -> None:
+        """Set what depends on the choice."""
+        self.solution_ = solution
+        self.rules_ = make_rules(
+            self.candidates_, solution, refit=self.refit, target=self._target_name
+        )
+        self._report(repr(solution))
+
+    def _options(self, gap: float) -> Options:
+        def report(snapshot: Snapshot) -> None:
+            self._report(str(snapshot))
+
+        loud = self.verbose > 1
+        return Options(gap=gap, time_limit=self.time_limit, progress=report if loud else None)
+
+    def _report(self, line: str) -> None:
+        if self.verbose > 0:
+            sys.stderr.write(f"{line}\n")
+
+    # --- using ----------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the prediction for each row; bit for bit that of `rules_`."""
+        check_is_fitted(self)
+        return self.rules_.predict(read_features(self, X, self._target))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R2 of the predictions; `y` may be the name of a column of X, as in `fit`."""
+        values = split_target(X, y)[1] if isinstance(y, str) else y
+        return float(super().score(X, values, sample_weight))
+
+    # --- the trade-off --------------------------------------------------------------------------
+
+    def frontier(
+        self,
+        points: int | Literal["complete"] = 50,
+        gap: float = 0.01,
+        *,
+        time_budget: float | None = None,
+    ) -> Frontier:
+        """Return the best fit at many levels of stability, among the candidates that `fit` found.
+
+        Parameters
+        ----------
+        points : int or "complete", default=50
+            How many floors of the paper's sequence, from the most stable down; "complete" is every
+            point that no other beats in both stability and fit (ask for `gap=0` with it).
+        gap : float, default=0.01
+            Largest relative distance of each point from its optimum.
+        time_budget : float, optional
+            Seconds for all floors together.
+        """
+        check_is_fitted(self)
+        if points != "complete":
+            check_integer("points", points)
+        key = (points, gap, time_budget)
+        if key not in self._frontiers:
+            self._frontiers[key] = self._solve_frontier(points, gap, time_budget)
+        return self._frontiers[key]
+
+    def _solve_frontier(
+        self, points: int | Literal["complete"], gap: float, time_budget: float | None
+    ) -> Frontier:
+        problem, options = self.problem_, self._options(gap)
+        if problem is None:
+            return no_frontier(self.solution_, self.max_rules)
+        floors: IntArray | Literal["complete"] = "complete"
+        if points != "complete":
+            floors = epsilon_sequence(problem.statistics.counts, problem.max_rules)[:points]
+        return solve_frontier(
+            problem,
+            floors,
+            self.solver,
+            options,
+            time_budget=time_budget,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose > 0,
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        # Not a property: scikit-learn reads all of those to show a model in a notebook.
+        if name == "frontier_" and "_frontiers" in vars(self):
+            return self.frontier()
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def select(
+        self,
+        *,
+        stability: Stability | None = None,
+        index: int | None = None,
+        max_loss: float | None = None,
+        frontier: Frontier | None = None,
+    ) -> MossRegressor:
+        """Return the model at another point of the trade-off; give exactly one of the first three.
+
+        No forest is grown: candidates are those that `fit` found, and this model stays as it is.
+
+        Parameters
+        ----------
+        stability : {"high", "medium", "low"} or float in (0, 1]
+            The model that `fit` finds with this parameter.
+        index : int
+            Position on the frontier, the most stable first.
+        max_loss : float
+            Of the frontier's points within this loss, the most stable.
+        frontier : Frontier, optional
+            Where `index` and `max_loss` look; by default `frontier_`.
+        """
+        check_is_fitted(self)
+        if sum(value is not None for value in (stability, index, max_loss)) != 1:
+            raise InvalidParameter("Give exactly one of stability, index and max_loss.")
+        chosen = copy(self)
+        if stability is not None:
+            check_stability(stability)
+            chosen.stability = stability
+            if chosen.problem_ is not None:
+                chosen._choose(chosen._options(chosen.gap))  # noqa: SLF001  one of this class
+            return chosen
+        frontier = self.frontier() if frontier is None else frontier
+        solution = frontier.at(index=index, max_loss=max_loss)
+        if self.problem_ is not None:
+            chosen.problem_ = self.problem_.at(solution.stability)
+            chosen.stability = frontier.share(solution.stability)
+        chosen._settle(solution)  # noqa: SLF001
+        return chosen
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
