@@ -522,7 +522,6 @@ def test_a_heuristic_point_that_ran_out_of_time_is_tried_again(tmp_path):
     assert second.loss.tolist() == calm.loss.tolist()
 
 
-@pytest.mark.xfail(reason="the time that the budget leaves is not what is compared")
 def test_a_heuristic_point_that_ran_out_of_the_budget_is_not_stored(tmp_path):
     """Whether the time was over because of the floor's limit or of the budget is no matter."""
     path, problem = tmp_path / "frontier.json", hard_problem(m=200, k=10)
@@ -531,7 +530,6 @@ def test_a_heuristic_point_that_ran_out_of_the_budget_is_not_stored(tmp_path):
     assert n_stored(path) == 0
 
 
-@pytest.mark.xfail(reason="floors that share a tree are searched again, in what time there is")
 def test_what_is_stored_is_not_lost_to_a_run_without_time(tmp_path):
     """A floor that an earlier run has proven stays proven, however little time a later one has."""
 

@@ -160,8 +160,8 @@ class Frontier:
 
     def _least_loss_from(self, points: Sequence[Solution], stability: float) -> Solution:
         asked = check_number("stability", stability, least=0.0)
-        counts = asked * self.largest_stability if asked <= 1 else asked
-        least = counts * (1.0 - ROUNDING)  # a share times the largest is seldom an integer
+        # A share times the largest is seldom an integer; counts are, and are compared as such.
+        least = asked if asked > 1 else asked * self.largest_stability * (1.0 - ROUNDING)
         reaching = [point for point in points if point.stability >= least]
         if not reaching:
             raise InvalidParameter(

@@ -168,7 +168,7 @@ class Tasks:
         for problem, outcome in zip(ladder.problems, outcomes, strict=True):
             entry = self._rung(problem, outcome, clocks[-1].elapsed())
             self._keep(entry)
-            yield entry
+            yield self._stored(entry.floor) or entry  # what was proven before stays proven
 
     def _rung(self, problem: Problem, outcome: Outcome, seconds: float) -> FrontierPoint:
         assert outcome.support is not None  # noqa: S101  (without constraints, there is always one)
@@ -202,7 +202,8 @@ class Tasks:
     def _is_final(self, solution: Solution) -> bool:
         if solution.status is Status.HEURISTIC:  # which ends like that in or out of time
             limit = self.options.time_limit
-            return limit is None or solution.report.seconds < limit
+            in_time = limit is None or solution.report.seconds < limit
+            return in_time and self.budget.clock.limit is None
         return solution.status in (Status.OPTIMAL, Status.INFEASIBLE)
 
 
