@@ -23,7 +23,7 @@ from mossrules.table import Table, read_vector, split_target
 __all__ = ["read_features", "read_training", "target_name"]
 
 
-def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
+def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, n_jobs: int = 1) -> Rows:
     """Return the rows to learn from; names and number of features are set on the estimator."""
     if getattr(y, "shape", ())[1:] == (1,):
         warnings.warn(
@@ -43,7 +43,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
             raise InvalidTarget("sample_weight is zero on all rows; let some of them count.")
     weights = read_weights(sample_weight, table.n_rows)
     _check_names(estimator, without(X, y) if isinstance(y, str) else X, reset=True)
-    return settle_rows(table, target, weights)
+    return settle_rows(table, target, weights, n_jobs=n_jobs)
 
 
 def read_features(estimator: Any, X: Any, target: str | None) -> Table:

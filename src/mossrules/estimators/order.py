@@ -1,8 +1,9 @@
 """Training rows in an order of their own, so that a fit does not depend on the order given.
 
 A forest draws its bootstrap by row number. Rows are therefore numbered by what they hold: sorted
-by a hash of their values and target, and a row of whole weight w counts as w rows. The same rows
-in any order, and integer weights in place of repeated rows, then give the same model, bit by bit.
+by a hash of the ranks of their values and target, and a row of whole weight w counts as w rows.
+The same rows in any order or unit, and integer weights in place of repeated rows, then give the
+same model, bit by bit.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from hashlib import blake2b
 import numpy as np
 
 from mossrules._typing import AnyArray, BitArray, FloatArray, IntArray
+from mossrules.chunks import fold
 from mossrules.columns import NUMBERS, Column, Label
 from mossrules.table import Table
 
@@ -46,17 +48,24 @@ class Rows:
         return float(np.average(self.target, weights=self.weights))
 
 
-def settle_rows(table: Table, target: FloatArray, weights: FloatArray | None) -> Rows:
+def settle_rows(
+    table: Table, target: FloatArray, weights: FloatArray | None, *, n_jobs: int = 1
+) -> Rows:
     """Return the rows that count, in an order that depends on nothing but what they hold."""
+    used = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights)
     values = [column.read(0, table.n_rows) for column in table.columns]
-    keys = hash_numbers(np.zeros(table.n_rows, dtype=np.uint64), target)
-    for column, read in zip(table.columns, values, strict=True):
-        keys = hash_numbers(keys, read) if column.kind in NUMBERS else hash_labels(keys, read)
-    order = np.argsort(keys, kind="stable")
-    if weights is not None:
-        order = order[weights[order] > 0]
-        if are_repetitions(weights):
-            order, weights = np.repeat(order, weights[order].astype(np.int64)), None
+
+    def key(position: int) -> BitArray:
+        if position == len(values):
+            return mix(ranks(target[used]), position)
+        read = values[position][used]
+        is_number = table.columns[position].kind in NUMBERS
+        return mix(ranks(read) if is_number else hashes(read), position)
+
+    keys = fold(key, range(len(values) + 1), np.add, n_jobs=n_jobs)
+    order = used[np.argsort(keys, kind="stable")]
+    if weights is not None and are_repetitions(weights):
+        order, weights = np.repeat(order, weights[order].astype(np.int64)), None
     columns = tuple(
         Column(column.name, column.kind, partial(_read_rows, read, order), column.levels)
         for column, read in zip(table.columns, values, strict=True)
@@ -74,31 +83,28 @@ def are_repetitions(weights: FloatArray) -> bool:
     return whole and float(weights.sum()) <= MOST_REPEATS * len(weights)
 
 
-def hash_numbers(keys: BitArray, numbers: FloatArray) -> BitArray:
-    """Return the keys mixed with one number per row; all NaN are alike, as are 0.0 and -0.0."""
-    numbers = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
-    return mix(keys, numbers.view(np.uint64))
+def ranks(numbers: FloatArray) -> BitArray:
+    """Return the rank of each number among the distinct ones, which no change of unit moves."""
+    return np.unique(numbers, return_inverse=True)[1].astype(np.uint64)
 
 
-def hash_labels(keys: BitArray, labels: AnyArray) -> BitArray:
-    """Return the keys mixed with one label per row."""
-    known: dict[Label | None, int] = {label: _hash_label(label) for label in set(labels.tolist())}
-    return mix(keys, np.array([known[label] for label in labels.tolist()], dtype=np.uint64))
+def hashes(labels: AnyArray) -> BitArray:
+    """Return a number for each label; not `hash`, which differs from one run to the next."""
+    known: dict[Label | None, int] = {}
+    for label in set(labels.tolist()):
+        text = f"{type(label).__name__}:{label}".encode(errors="surrogatepass")
+        known[label] = int.from_bytes(blake2b(text, digest_size=8).digest())
+    return np.array([known[label] for label in labels.tolist()], dtype=np.uint64)
 
 
-def mix(keys: BitArray, words: BitArray) -> BitArray:
-    """Return SplitMix64's numbers after `keys` have taken in `words`."""
-    state = (keys ^ words) + GOLDEN
-    for shift, factor in MIX:
-        state = (state ^ (state >> np.uint64(shift))) * factor
-    mixed: BitArray = state ^ (state >> np.uint64(31))
-    return mixed
-
-
-def _hash_label(label: Label | None) -> int:
-    # Not `hash`, which differs from one run of Python to the next.
-    text = f"{type(label).__name__}:{label}".encode(errors="surrogatepass")
-    return int.from_bytes(blake2b(text, digest_size=8).digest())
+def mix(words: BitArray, position: int) -> BitArray:
+    """Return SplitMix64's numbers for the values of the column at a position, to be added up."""
+    state = words + GOLDEN * np.array(position + 1, dtype=np.uint64)
+    for _ in range(2):  # twice, so that positions and ranks, both small, cannot meet
+        for shift, factor in MIX:
+            state = (state ^ (state >> np.uint64(shift))) * factor
+        state = (state ^ (state >> np.uint64(31))) + GOLDEN
+    return state
 
 
 def _read_rows(values: AnyArray, order: IntArray, start: int, stop: int) -> AnyArray:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules._checks import check_integer
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates import Candidates, find_candidates
+from mossrules.chunks import resolve_n_jobs
 from mossrules.estimators.choices import (
     Stability,
     Ties,
@@ -175,7 +176,7 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         """
         self._check_parameters()
         options = self._options(self.gap)
-        rows = read_training(self, X, y, sample_weight)
+        rows = read_training(self, X, y, sample_weight, n_jobs=resolve_n_jobs(self.n_jobs))
         self._target = y if isinstance(y, str) else None
         self._target_name = target_name(y)
         self._frontiers: dict[tuple[object, ...], Frontier] = {}
