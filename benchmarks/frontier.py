@@ -37,7 +37,7 @@ class Settings:
 
     datasets: tuple[str, ...] = ()  # none named: all that are there, those of `solver` first
     points: int = 50
-    budget: float = 60.0  # seconds for all floors of a table
+    budget: float = 30.0  # seconds for all floors of a table
     authors_limit: float = 60.0  # seconds at most, whatever ours took
     authors_threads: int = 0  # Gurobi's default: all cores
     repeats: int = 3  # of frontiers that take less than a second
