@@ -486,11 +486,12 @@ def test_the_floor_of_the_problem_itself_plays_no_part(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_with_a_gap_the_cutting_plane_goes_on_to_the_same_bounds(tmp_path):
-    """Where a gap is allowed, which selection is found depends on the cuts that there are."""
+@pytest.mark.parametrize("root_cuts", [0, 8])
+def test_with_a_gap_the_cutting_plane_goes_on_to_the_same_bounds(root_cuts, tmp_path):
+    """Where a gap is allowed, what is found depends on the cuts that there are."""
     path = tmp_path / "frontier.json"
-    problem, epsilons, method, _ = arguments(Case("cutting-plane", "complete"))
-    options = Options(gap=0.05, time_limit=None)
+    problem, epsilons, method, _ = arguments(Case("cutting-plane", "listed"))
+    options = Options(gap=0.05, time_limit=None, root_cuts=root_cuts)
 
     def listener(state):
         if state.done == 3:
@@ -595,14 +596,29 @@ def test_a_checkpoint_that_is_cut_off_is_named_with_the_remedy(tmp_path):
 def test_a_checkpoint_that_cannot_be_written_is_refused_before_any_floor_is_solved(tmp_path):
     """Hours of work must not end in an error that could have been known from the start."""
     (tmp_path / "taken").write_text("a file, not a directory")
-    done = []
+    path, looks = tmp_path / "taken" / "frontier.json", []
     with pytest.raises(InvalidFile, match="taken"):
-        solve_frontier(
-            *arguments(CASES[0], progress=done.append),
-            checkpoint=tmp_path / "taken" / "frontier.json",
-            progress=done.append,
-        )
-    assert not done
+        solve_frontier(*arguments(TREE, progress=looks.append), checkpoint=path)
+    assert not looks
+
+
+def test_a_checkpoint_is_on_the_disc_before_it_takes_the_place_of_the_old_one(
+    tmp_path, monkeypatch
+):
+    """Otherwise a power cut could leave a new file without its content."""
+    calls = []
+    for name in ("fsync", "replace"):
+        function = getattr(os, name)
+
+        def noted(*arguments, name=name, function=function):
+            calls.append(name)
+            return function(*arguments)
+
+        monkeypatch.setattr(os, name, noted)
+    solve_frontier(*arguments(CASES[0]), checkpoint=tmp_path / "frontier.json")
+    n_written = calls.count("replace")
+    assert n_written >= len(whole(CASES[0]).entries)
+    assert calls == ["fsync", "replace"] * n_written
 
 
 if __name__ == "__main__":
