@@ -108,6 +108,49 @@ def test_a_start_is_taken(name):
     assert found.objective <= chosen.objective * (1 + 1e-6)
 
 
+def test_a_target_within_reach_ends_the_search(name):
+    """The status is optimal, the bound proves the target, and the start is not lost."""
+    chosen = hard_master(name).solve(seconds=1.0, gap=0.0)
+    relaxed = hard_master(name).solve_relaxed(seconds=60.0)
+    master = hard_master(name)
+    target = relaxed.bound * (1 - 1e-6)
+    found = master.solve(seconds=60.0, gap=0.0, start=chosen.support, target=target)
+    assert found.status is MasterStatus.OPTIMAL
+    assert target <= found.bound < found.objective <= chosen.objective * (1 + 1e-6)
+    assert found.support is not None
+
+
+def test_a_target_out_of_reach_changes_nothing(name):
+    """Above the optimum, at it, and just below it, a small program is solved as without one."""
+    for target in (np.inf, 1000.0, 65.0 + 1e-6, 65.0, 65.0 - 1e-6):
+        master = make_master(make_problem(), Options(master=name), scale=10.0)
+        master.add_cut(100.0, -np.array([30.0, 20, 10, 0, 0, 0]))
+        master.add_cut(90.0, -np.array([0.0, 25, 0, 20, 0, 0]))
+        found = master.solve(seconds=60.0, gap=0.0, target=target)
+        assert found.status is MasterStatus.OPTIMAL
+        assert 65.0 - 2e-5 < found.bound < 65.0
+        np.testing.assert_array_equal(found.support, [0, 1])
+
+
+def test_a_target_below_everything_is_reached_at_once(name):
+    """It takes no search, and another target, or none, may follow."""
+    master = hard_master(name)
+    for _ in range(2):
+        found = master.solve(seconds=60.0, gap=0.0, target=1.0)
+        assert found.status is MasterStatus.OPTIMAL
+        assert found.bound >= 1.0
+        assert master.solve(seconds=0.2, gap=0.0).status is MasterStatus.TIME_LIMIT
+
+
+def test_a_target_does_not_make_infeasible_limits_feasible(name):
+    """Nothing is found however little is to be proven."""
+    limits = LinearConstraints(np.array([[1.0, 1, 0, 0, 0, 0], [-1, -1, 0, 0, 0, 0]]), [0.4, -0.6])
+    master = make_master(make_problem(constraints=limits), Options(master=name))
+    master.add_cut(100.0, -np.ones(6))
+    found = master.solve(seconds=60.0, gap=0.0, target=1e6)
+    assert found.status is MasterStatus.INFEASIBLE
+
+
 def test_coefficients_too_small_for_a_solver_are_paid_for(name):
     """A cut whose coefficients vanish in the units of the program is loosened, never tightened."""
     scale = 1e6
@@ -243,6 +286,16 @@ def test_ctrl_c_stops_a_master_which_reports_what_it_has(monkeypatch, name, mast
     found = hard_master(name).solve(seconds=60.0, gap=0.0)
     assert found.status is MasterStatus.INTERRUPTED
     assert 0.0 < found.bound < np.inf
+
+
+def test_ctrl_c_is_not_taken_for_the_target(monkeypatch):
+    """A search that has reached its target when Ctrl-C comes is an interrupted one."""
+    pytest.importorskip("highspy")
+    master = hard_master("highs")
+    monkeypatch.setattr(_base, "run_interruptibly", lambda run, _: run() or True)
+    found = master.solve(seconds=60.0, gap=0.0, target=1.0)
+    assert master._reached
+    assert found.status is MasterStatus.INTERRUPTED
 
 
 def test_a_master_that_finishes_as_it_is_stopped_is_stopped(monkeypatch):

@@ -31,7 +31,7 @@ NEGLIGIBLE = 1e-10  # coefficients below this are left out: solvers take them fo
 class MasterStatus(Enum):
     """How a master ended."""
 
-    OPTIMAL = "optimal"  # to within the gap asked for
+    OPTIMAL = "optimal"  # to within the gap asked for, or as far as the target
     TIME_LIMIT = "time limit"
     INFEASIBLE = "infeasible"
     INTERRUPTED = "interrupted"
@@ -93,15 +93,33 @@ class Master(ABC):
         self._rows.append(row)
         self._add_row(*row)
 
-    def solve(self, *, seconds: float, gap: float, start: IntArray | None = None) -> MasterResult:
-        """Solve the integer program to a relative gap; `start` is a feasible selection."""
-        found = self._solve(seconds=seconds, gap=gap, start=self._start(start), relaxed=False)
+    def solve(
+        self,
+        *,
+        seconds: float,
+        gap: float,
+        start: IntArray | None = None,
+        target: float = np.inf,
+    ) -> MasterResult:
+        """Solve the integer program to a relative gap, or until its bound is at the target.
+
+        `start` is a feasible selection. A master that stops at the target is OPTIMAL, and returns
+        the best selection that it has by then, if it has any.
+        """
+        # What is proven is the solver's bound less a tolerance: a little more must be asked for.
+        found = self._solve(
+            seconds=seconds,
+            gap=gap,
+            start=self._start(start),
+            target=target / self.scale + 10 * TOLERANCE,
+            relaxed=False,
+        )
         z = None if found.z is None else (found.z > 0.5).astype(np.float64)
         return self._in_units_of_loss(found, z)
 
     def solve_relaxed(self, *, seconds: float) -> MasterResult:
         """Solve with every z anywhere between its bounds."""
-        found = self._solve(seconds=seconds, gap=0.0, start=None, relaxed=True)
+        found = self._solve(seconds=seconds, gap=0.0, start=None, target=np.inf, relaxed=True)
         z = None if found.z is None else found.z.clip(0.0, 1.0)
         return self._in_units_of_loss(found, z)
 
@@ -111,7 +129,7 @@ class Master(ABC):
 
     @abstractmethod
     def _solve(
-        self, *, seconds: float, gap: float, start: Start | None, relaxed: bool
+        self, *, seconds: float, gap: float, start: Start | None, target: float, relaxed: bool
     ) -> MasterResult:
         """Solve, read the solver's status, and return what it proved."""
 

@@ -23,6 +23,7 @@ from mossrules.solver.problem import Problem
 _STATUSES = {
     "optimal": MasterStatus.OPTIMAL,
     "gaplimit": MasterStatus.OPTIMAL,
+    "duallimit": MasterStatus.OPTIMAL,  # the target
     "timelimit": MasterStatus.TIME_LIMIT,
     "infeasible": MasterStatus.INFEASIBLE,
     "inforunbd": MasterStatus.INFEASIBLE,  # nu >= 0, so the program is never unbounded
@@ -63,13 +64,19 @@ class ScipMaster(Master):
         self._model.addCons(self._nu - self._sum(gradient) >= constant)
 
     def _solve(
-        self, *, seconds: float, gap: float, start: Start | None, relaxed: bool
+        self, *, seconds: float, gap: float, start: Start | None, target: float, relaxed: bool
     ) -> MasterResult:
         model = self._model
         model.freeTransform()
         for variable in self._z:
             model.chgVarType(variable, "C" if relaxed else "B")
-        model.setParams({"limits/time": min(seconds, _FOREVER), "limits/gap": gap})
+        model.setParams(
+            {
+                "limits/time": min(seconds, _FOREVER),
+                "limits/gap": gap,
+                "limits/dual": min(target + _DUAL_TOLERANCE, _FOREVER),
+            }
+        )
         if start is not None:
             self._offer(start)
         self._run(self._optimize, self._cancel)
