@@ -64,6 +64,10 @@ class StubMaster:
         """Return the next result."""
         return self.results.pop(0)
 
+    def solve_relaxed(self, **_):
+        """Prove nothing."""
+        return MasterResult(MasterStatus.OPTIMAL, None, 0.0, 0.0)
+
 
 # --- the optimum ----------------------------------------------------------------------------------
 
@@ -106,6 +110,26 @@ def test_a_gap_is_closed_as_far_as_asked_and_truly(master):
         assert outcome.status is Status.OPTIMAL
         assert outcome.bound <= best * (1 + 1e-12)
         assert best * (1 - 1e-12) <= loss <= outcome.bound / 0.95
+
+
+@pytest.mark.parametrize("gap", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize(
+    ("master", "seeds"), [("highs", range(60)), ("scip", range(12)), ("gurobi", range(30))]
+)
+def test_bounds_hold_at_every_floor_whatever_the_gap(master, seeds, gap):
+    """From floor to floor with one pool of cuts, no bound is above what brute force finds."""
+    pytest.importorskip(PACKAGES[master])
+    for seed in seeds:
+        problem, pool, start = random_problem(seed), CutPool(), None
+        top = problem.largest_stability
+        for floor in (top, int(0.8 * top), int(0.5 * top), 0):
+            each = problem.at(floor)
+            outcome = run(each, master=master, gap=gap, cuts=pool, start=start)
+            start, (best, _) = outcome.support, brute_force(each)
+            assert outcome.status is Status.OPTIMAL
+            assert each.is_feasible(start)
+            assert outcome.bound <= best * (1 + 1e-12)
+            assert each.loss(start) * (1 - gap) <= outcome.bound * (1 + 1e-5)
 
 
 @MASTERS
@@ -209,6 +233,31 @@ def test_a_solved_problem_is_solved_again_by_one_master():
     assert repr(pool) == f"CutPool({size} cuts, {size} of them at selections)"
 
 
+@MASTERS
+def test_the_relaxation_may_be_proof_enough(master):
+    """With cuts from above and a gap to spare, a lower floor needs no integer program."""
+    pytest.importorskip(PACKAGES[master])
+    problem, pool = wide_problem(m=40, gamma=0.001), CutPool()
+    top = problem.largest_stability
+    first = run(problem.at(top - 10), master=master, gap=0.02, cuts=pool)
+    second = run(problem.at(top - 11), master=master, gap=0.05, cuts=pool, start=first.support)
+    assert (second.status, second.figures["masters"]) == (Status.OPTIMAL, 0)
+    assert second.figures["relaxations"] == 1
+    loss = problem.loss(second.support)
+    assert 0.95 * loss <= second.bound < run(problem.at(top - 11), master=master).bound
+
+
+@MASTERS
+def test_the_same_is_found_again(master):
+    """Where a target ends the masters, they end at the same place each time."""
+    pytest.importorskip(PACKAGES[master])
+    problem = wide_problem(m=40, gamma=0.01, min_stability=150)
+    one, other = (run(problem, master=master, gap=0.1) for _ in range(2))
+    assert one.figures["masters"] > 1
+    np.testing.assert_array_equal(one.support, other.support)
+    assert one.bound == other.bound
+
+
 def test_cuts_of_another_problem_are_refused():
     """A tangent with another gamma or other data is no bound here."""
     problem, pool = random_problem(1), CutPool()
@@ -278,8 +327,8 @@ def test_the_time_limit_returns_the_best_so_far_and_an_honest_bound():
     problem = wide_problem(m=18, max_rules=5, gamma=0.02)
     best, _ = brute_force(problem)
     bounds = []
-    for masters in (0, 2, 5):  # each asks the clock twice
-        outcome = run(problem, clock=ScriptedClock(*[9.0, 9.0] * masters, 0.0))
+    for masters in (0, 2, 5):  # each asks the clock three times
+        outcome = run(problem, clock=ScriptedClock(*[9.0, 9.0, 9.0] * masters, 0.0))
         assert outcome.figures["masters"] == masters
         assert outcome.status is Status.TIME_LIMIT
         assert outcome.bound < best <= problem.loss(outcome.support) * (1 + 1e-12)
