@@ -233,6 +233,9 @@ def test_amounts_that_differ_tenfold_have_a_logarithmic_scale_that_shows_zeros(a
     assert bottom <= heights[0]
     assert heights[-1] <= top
     assert (np.diff(heights) > 5).all()
+    if scale == "symlog":  # no room is lost between 0 and the least amount
+        least = min(amount for amount in amounts if amount > 0)
+        assert least / 10 < ax.yaxis.get_transform().linthresh <= least
 
 
 @pytest.mark.parametrize(
@@ -250,6 +253,8 @@ def test_the_vertical_axis_says_what_is_counted(methods, words):
     """An iteration is not the same thing in all methods; seconds are."""
     runs = {method: frontier_of(entry(5, 3, method=method)) for method in methods}
     assert EffortDisplay.from_frontiers(runs).plot().ax_.get_ylabel() == words
+    runs = {"known": frontier_of(entry(5, 0, reused=True, method="re-use"))}
+    assert EffortDisplay.from_frontiers(runs).plot().ax_.get_ylabel() == "iterations"
     assert "seconds" in EffortDisplay.from_frontiers(runs, "seconds").plot().ax_.get_ylabel()
 
 

@@ -15,7 +15,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from cases import hard_problem
-from mossrules.exceptions import InvalidFile, InvalidParameter, UnsupportedType
+from mossrules.exceptions import InvalidFile, InvalidParameter, MissingDependency, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint, approximate_frontier, solve_frontier
 from mossrules.plots import FrontierDisplay
 from mossrules.plots.frontier import Kind
@@ -321,11 +321,12 @@ def test_a_search_that_was_stopped_shows_what_is_not_proven():
 
 
 def test_floors_where_nothing_was_found_have_no_mark():
-    """A time limit before the first selection leaves neither a point nor a gap."""
+    """A time limit before the first selection leaves neither a point nor a gap of its own."""
     report = Report("cutting-plane", "too little time", 1.0, 0.01)
     nothing = Solution.without_selection(report, 5.0, Status.TIME_LIMIT)
-    display = frontier_of((90, nothing), (50, solution(60, 20.0))).plot()
-    assert display.frame()["mark"].tolist() == ["exact"]
+    frontier = frontier_of((90, nothing), (50, solution(60, 20.0, gap=0.005)))
+    assert frontier.worst_gap == pytest.approx(0.005)
+    assert frontier.plot().frame()["mark"].tolist() == ["exact"]
 
 
 @pytest.mark.parametrize("status", [Status.OPTIMAL, Status.TIME_LIMIT, Status.HEURISTIC])
@@ -425,6 +426,15 @@ def test_without_matplotlib_there_is_data_and_one_sentence_about_drawing():
     assert rows_ == "2"
     assert sentence.startswith("Plots need matplotlib")
     assert 'pip install "mossrules[plot]"' in sentence
+
+
+def test_matplotlib_is_asked_for_at_each_drawing(monkeypatch):
+    """Modules of it that are still loaded are not enough, nor are axes of it."""
+    frontier, ax = frontier_of((100, solution(100, 40.0))), Figure().subplots()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for given_ in (None, ax):
+        with pytest.raises(MissingDependency, match="Plots need matplotlib"):
+            frontier.plot(given_)
 
 
 # --- keeping --------------------------------------------------------------------------------------
