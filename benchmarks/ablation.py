@@ -17,8 +17,8 @@ with the limit: where that happens without re-use only, the ratio is a lower bou
 has nothing to search at this gamma and tolerance, so it has a second, harder case: 0.01 and 1 %, as
 in the subject `frontier`.
 
-Re-use saves masters and nodes; whether it saves time is another matter, since a master with many
-cuts takes longer than one with few. So both are counted.
+Re-use saves masters and nodes; time is another matter, since a master with many cuts takes longer
+than one with few. So both are counted. Floors that the relaxed master proves have no master at all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from benchmarks._partial import Partial, say
 from benchmarks._pools import MAX_RULES, N_TREES, Pool
 from benchmarks.authors_frontier import has_gurobi
 from benchmarks.authors_solver import TOLERANCE
-from benchmarks.frontier import search_of, take_turns, warm_up_frontier
+from benchmarks.frontier import BRIEF, search_of, take_turns, warm_up_frontier
 from benchmarks.solver import show
 from mossrules.frontier import Frontier, solve_frontier
 from mossrules.solver import Options, Problem
@@ -89,7 +89,7 @@ class Settings:
     )
     points: int = 100
     limit: float = 3.0  # seconds for one floor
-    repeats: int = 3  # of runs that take less than a second
+    repeats: int = 3  # of runs that are brief
 
 
 QUICK = Settings(sizes=Settings().sizes[:1], points=10, limit=2.0, repeats=1)
@@ -259,8 +259,8 @@ def notes(settings: Settings) -> list[str]:
         (
             f"The first {settings.points} floors of E (fewer where E is shorter), k = {MAX_RULES}, "
             f"one thread, {settings.limit:g} s for a floor. Steps are masters of the cutting plane "
-            f"or nodes of branch and bound. Runs of less than a second: the best of "
-            f"{settings.repeats}."
+            f"or nodes of branch and bound. Where both sides take less than {BRIEF:g} "
+            f"seconds: the best of {settings.repeats}."
         ),
         (
             "A ratio is `at least` what it says where floors without re-use were cut off, and "

@@ -51,15 +51,16 @@ def approximate_frontier(
     prices = penalty_grid(free, points) if penalties is None else penalties
     path = penalised_path(free, prices, clock=clock)
     best: dict[int, FrontierPoint] = {}
+    each = clock.elapsed() / max(1, len(path))  # the path is one computation
     for found in path:
-        point = _point(problem, found, clock)
+        point = _point(problem, found, each)
         known = best.get(point.floor)
         if known is None or point.solution.loss < known.solution.loss:
             best[point.floor] = point
     return Frontier.of(problem, best.values(), seconds=clock.elapsed())
 
 
-def _point(problem: Problem, found: PathPoint, clock: Clock) -> FrontierPoint:
+def _point(problem: Problem, found: PathPoint, seconds: float) -> FrontierPoint:
     """Return a selection as a point at the floor of its own stability."""
     here = problem.at(problem.stability(found.support))
     w = np.zeros(problem.m)
@@ -67,7 +68,7 @@ def _point(problem: Problem, found: PathPoint, clock: Clock) -> FrontierPoint:
     dual = DualPoint.at(here, w, *best_multipliers(here, w))
     figures = {"lambda_1": found.lambda_1, "lambda_2": found.lambda_2}
     reason = "a point of the path over lambda_2"
-    report = Report("coordinate-descent", reason, clock.elapsed(), float("nan"), figures)
+    report = Report("coordinate-descent", reason, seconds, float("nan"), figures)
     solution = Solution.of(
         here, found.support, max(0.0, dual.bound), Status.HEURISTIC, report, dual=dual
     )
