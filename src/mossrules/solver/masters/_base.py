@@ -159,8 +159,10 @@ def linear_limits(problem: Problem) -> tuple[FloatArray, FloatArray]:
     rows = [np.ones(problem.m)]
     limits = [float(problem.max_rules)]
     if problem.min_stability > 0:
-        rows.append(-problem.statistics.counts.astype(np.float64))
-        limits.append(-float(problem.min_stability))
+        # In units of the largest common divisor, so that no tolerance lets a count too few pass.
+        unit = max(1, int(np.gcd.reduce(problem.statistics.counts)))
+        rows.append(-(problem.statistics.counts // unit).astype(np.float64))
+        limits.append(-float(-(-problem.min_stability // unit)))
     if problem.constraints is not None:
         rows.extend(problem.constraints.A)
         limits.extend(problem.constraints.b)
