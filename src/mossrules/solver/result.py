@@ -133,7 +133,7 @@ class Solution:
     @property
     def has_selection(self) -> bool:
         """Whether there is a selection at all; no rules is one, and its loss is finite."""
-        return bool(np.isfinite(self.loss))
+        return self.loss != np.inf
 
     @property
     def gap(self) -> float:
