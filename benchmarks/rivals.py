@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from benchmarks._data import Floats, warm_up
+from benchmarks._generated import take
 from benchmarks._harness import Figure, Report, Row, Skipped
 from benchmarks._partial import say
 from benchmarks._pools import read_pool
@@ -185,14 +186,7 @@ def independent(statistics: Statistics) -> Statistics:
     R, order = qr(X, mode="r", pivoting=True)
     diagonal = np.abs(np.diagonal(R))
     kept = np.sort(order[: np.count_nonzero(diagonal > 1e-3 * diagonal[0])])
-    return replace(
-        statistics,
-        G=np.ascontiguousarray(statistics.G[np.ix_(kept, kept)]),
-        q=statistics.q[kept],
-        values=statistics.values[kept],
-        counts=statistics.counts[kept],
-        support=statistics.support[kept],
-    )
+    return take(statistics, kept)
 
 
 # --- one rival ----------------------------------------------------------------------------------
