@@ -1,5 +1,6 @@
 """The approximate frontier against brute force, and odd problems for both kinds of frontier."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -7,9 +8,16 @@ import pytest
 
 from cases import hard_problem
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
-from mossrules.frontier import approximate_frontier, excess_loss, solve_frontier
-from mossrules.solver import Options, Problem, Status
+from mossrules.frontier import (
+    FrontierPoint,
+    approximate_frontier,
+    excess_loss,
+    solve_frontier,
+)
+from mossrules.frontier.ledger import settle
+from mossrules.solver import Options, Problem, Solution, Status, solve
 from mossrules.solver.problem import LinearConstraints
+from mossrules.solver.result import Report
 from oracles import (
     all_selections,
     brute_force,
@@ -20,6 +28,7 @@ from oracles import (
 )
 
 EXACT = Options(gap=0.0, time_limit=None)
+NOTED = Report("by hand", "asked for", 0.0, 0.1)
 METHODS = ["branch-and-bound", "cutting-plane"]
 
 
@@ -87,6 +96,7 @@ def test_every_point_is_a_selection_with_its_own_loss_and_a_bound_that_holds(see
         assert solution.status is Status.HEURISTIC
         assert entry.floor == solution.stability
         assert not entry.reused
+        assert solution.bound == max(0.0, solution.dual.bound)
         assert solution.verify(problem.at(entry.floor)).passed
     assert_valid(problem, frontier)
     assert not frontier.complete
@@ -101,20 +111,21 @@ def test_degenerate_problems_have_valid_approximate_frontiers():
         assert_valid(problem, approximate_frontier(problem, points=8))
 
 
-def test_floors_are_distinct_and_each_has_the_best_of_the_path():
+@pytest.mark.parametrize("seed", [0, 3, 37])  # the last two: one stability, several losses
+def test_floors_are_distinct_and_each_has_the_best_of_the_path(seed):
     """Two prices that lead to the same stability leave one point, the one with less loss."""
-    for seed in range(10):
-        _, _, problem = matrix_problem(seed)
-        many = approximate_frontier(problem, points=40)
-        floors = [entry.floor for entry in many.entries]
-        assert floors == sorted(set(floors), reverse=True)
-        for price in many.entries[0].solution.report.figures["lambda_2"], 0.0, 1.0:
-            one = approximate_frontier(problem, penalties=[price, price]).points
-            assert len(one) == 1
-            again = approximate_frontier(problem, penalties=[0.0, price]).entries
-            for entry in again:
-                if entry.floor == one[0].stability:
-                    assert entry.solution.loss <= one[0].loss
+    rng = np.random.default_rng(seed)
+    M = (rng.random((60, 20)) < 0.4) * rng.normal(size=20)
+    y = M @ rng.normal(size=20) + rng.normal(size=60)
+    problem = Problem.from_matrix(M, y, rng.integers(1, 4, 20), max_rules=4, gamma=2.0)
+    prices = [0.0, *np.geomspace(0.1, 100.0, 20)]
+    best = {}
+    for price in prices:
+        (entry,) = approximate_frontier(problem, penalties=[price]).entries
+        best[entry.floor] = min(entry.solution.loss, best.get(entry.floor, np.inf))
+    found = approximate_frontier(problem, penalties=prices).entries
+    assert [entry.floor for entry in found] == sorted(best, reverse=True)
+    assert {entry.floor: entry.solution.loss for entry in found} == best
 
 
 def test_a_price_above_everything_gives_the_most_stable_selection():
@@ -184,6 +195,7 @@ def test_a_point_that_is_missing_is_missing_where_the_exact_loss_is_zero_too():
     assert exact.loss.tolist() == [0.0]
     empty = approximate_frontier(problem, penalties=[])
     assert np.isinf(excess_loss(empty, exact)).all()
+    assert excess_loss(approximate_frontier(problem), exact).tolist() == [0.0]
 
 
 @pytest.mark.parametrize(
@@ -380,6 +392,77 @@ def test_a_frontier_with_a_gap_is_complete_only_if_it_is():
             assert_complete(problem, frontier)
 
 
+# --- what floors learn from each other ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_re_use_each_floor_is_solved_as_if_it_were_the_only_one(method):
+    """Down to the last digit of the bound, which knows nothing of the others."""
+    _, _, problem = matrix_problem(4)
+    options = Options(gap=0.05, time_limit=None)
+    frontier = solve_frontier(problem, range(0, 60, 6), method, options, reuse=False)
+    for entry in frontier.entries:
+        alone = solve(problem.at(entry.floor), method, options)
+        assert entry.solution.support.tolist() == alone.support.tolist()
+        assert entry.solution.bound == alone.bound
+        assert not entry.reused
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_with_re_use_no_floor_knows_less_than_another_tells_it(method):
+    """A higher floor's selection is feasible here, and a lower floor's bound holds here."""
+    problem = hard_problem(m=14, k=4)
+    floors = range(0, problem.largest_stability + 1, 5)
+    for limit in (1, 2, 4):
+        options = Options(gap=0.0, time_limit=None, node_limit=limit)
+        frontier = solve_frontier(problem, floors, method, options)
+        assert_valid(problem, frontier)
+        for higher, lower in itertools.pairwise(entry.solution for entry in frontier.entries):
+            assert lower.loss <= higher.loss
+            assert lower.bound <= higher.bound
+
+
+def noted_points(problem, rng):
+    """Return points as searches of any quality may leave them: feasible, with bounds that hold."""
+    feasible, losses = all_selections(problem)
+    stability = np.array([problem.stability(np.array(s, dtype=np.int64)) for s in feasible])
+    points = []
+    for floor in rng.permutation(problem.largest_stability + 1)[:6].tolist():
+        reaching = np.flatnonzero(stability >= floor)
+        support = np.array(feasible[rng.choice(reaching)], dtype=np.int64)
+        bound = float(rng.choice([0.0, 0.5, 1.0 - 1e-12])) * losses[reaching].min()
+        status = rng.choice([Status.TIME_LIMIT, Status.HEURISTIC, Status.INTERRUPTED])
+        here = problem.at(floor)
+        points.append(FrontierPoint(floor, Solution.of(here, support, bound, status, NOTED)))
+    return points
+
+
+def test_settled_points_have_the_best_selection_and_bound_of_all():
+    """By a search through all of them; OPTIMAL only where selection and bound meet."""
+    statuses = set()
+    for seed in range(60):
+        problem = random_problem(seed, floor=0.0)
+        points = noted_points(problem, np.random.default_rng(seed))
+        settled = settle(problem, points, gap=0.1)
+        assert [after.floor for after in settled] == [before.floor for before in points]
+        for before, after in zip(points, settled, strict=True):
+            found, floor = after.solution, after.floor
+            reaching = [p.solution.loss for p in points if p.solution.stability >= floor]
+            proven = [p.solution.bound for p in points if p.floor <= floor]
+            assert found.loss == min(reaching)
+            assert found.bound == min(found.loss, max(proven))
+            assert found.stability >= floor
+            met = found.loss - found.bound <= 0.1 * found.loss * (1 + 1e-6)
+            if found.status is Status.OPTIMAL:
+                assert met
+                assert before.solution.status is not Status.HEURISTIC
+            else:
+                assert found.status is before.solution.status
+            statuses.add((before.solution.status, found.status, met))
+    assert (Status.TIME_LIMIT, Status.OPTIMAL, True) in statuses
+    assert (Status.TIME_LIMIT, Status.TIME_LIMIT, False) in statuses
+
+
 # --- limits A z <= b ------------------------------------------------------------------------------
 
 
@@ -494,6 +577,7 @@ def test_the_listener_hears_of_every_floor(epsilons, n_jobs):
     assert totals == ({None} if epsilons == "complete" else {len(frontier.entries)})
     for state in heard:
         assert f"floor {state.point.floor}: " in str(state)
+        assert ("re-used" in str(state)) == state.point.reused
         assert state.seconds >= 0.0
 
 

@@ -566,6 +566,30 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_kept(content, tmp_path):
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"entries": None},
+        {"entries": [{}]},
+        {"cuts": None},
+        {"cuts": []},
+        {"cuts": [[{"rules": [10**6], "z": [1.0]}]] * 3},
+        {"cuts": [[{"rules": [0], "z": []}]] * 3},
+    ],
+    ids=str,
+)
+def test_a_damaged_checkpoint_is_refused_and_kept(damage, tmp_path):
+    """Whatever is wrong in it, the error says to remove it."""
+    path, case = tmp_path / "frontier.json", CASES[2]
+    problem, _, method, options = arguments(case)
+    solve_frontier(problem, [0, 9, 18], method, options, checkpoint=path)
+    content = json.dumps(json.loads(path.read_text()) | damage)
+    path.write_text(content)
+    with pytest.raises(InvalidFile, match="remove it"):
+        solve_frontier(problem, [0, 9, 18], method, options, checkpoint=path)
+    assert path.read_text() == content
+
+
 def test_a_directory_is_no_checkpoint(tmp_path):
     """The error says that it cannot be read."""
     with pytest.raises(InvalidFile, match="cannot be read"):
