@@ -83,17 +83,9 @@ def solve_frontier(
     chosen, reason = choose_method(problem, method)
     if time_budget is not None:
         check_number("time_budget", time_budget)
-    floors: list[int] | range
     if progress is not None and not callable(progress):
         raise InvalidParameter("progress must be a function of one FrontierProgress, or None.")
-    if isinstance(epsilons, str):
-        if epsilons != "complete":
-            raise InvalidParameter(f"epsilons is {epsilons!r}; pass floors or 'complete'.")
-        floors = _range(problem, least, most)
-    else:
-        if least is not None or most is not None:
-            raise InvalidParameter("least and most go with epsilons='complete'; leave them out.")
-        floors = _floors(problem, epsilons)
+    floors = _range_or_floors(problem, epsilons, least, most)
     if chosen == "branch-and-bound":
         compile_kernels()
     settings = f"{chosen} {options.gap!r} {options.root_cuts} {reuse} {floors}"
@@ -112,6 +104,22 @@ def solve_frontier(
     exact = options.gap == 0 and all(each.solution.status in PROVEN for each in entries)
     complete = complete and finished and exact
     return Frontier.of(problem, entries, complete=complete, seconds=run.seconds)
+
+
+def _range_or_floors(
+    problem: Problem,
+    epsilons: Sequence[int] | IntArray | Literal["complete"] | None,
+    least: int | None,
+    most: int | None,
+) -> list[int] | range:
+    """Return the range of a complete frontier, or the floors asked for."""
+    if isinstance(epsilons, str):
+        if epsilons != "complete":
+            raise InvalidParameter(f"epsilons is {epsilons!r}; pass floors or 'complete'.")
+        return _range(problem, least, most)
+    if least is not None or most is not None:
+        raise InvalidParameter("least and most go with epsilons='complete'; leave them out.")
+    return _floors(problem, epsilons)
 
 
 def _floors(problem: Problem, epsilons: Sequence[int] | IntArray | None) -> list[int]:
