@@ -292,6 +292,18 @@ def test_without_a_rule_to_choose_the_default_floors_are_that_of_no_rules():
     assert [entry.floor for entry in frontier.entries] == [0]
 
 
+def test_a_complete_frontier_is_exact_by_default_and_a_listed_one_is_never_complete():
+    """Complete means that nothing is missing, which floors from a list cannot say."""
+    _, _, problem = matrix_problem(4, gamma=100.0)
+    frontier = solve_frontier(problem, "complete")
+    assert frontier.complete
+    assert frontier.worst_gap < 1e-9
+    assert_complete(problem, frontier)
+    listed = solve_frontier(problem, range(problem.largest_stability + 1), options=EXACT)
+    assert not listed.complete
+    assert_complete(problem, listed)
+
+
 def test_the_order_and_type_of_floors_is_no_matter():
     """Unsorted, repeated, of NumPy or a range: distinct floors, the highest first."""
     _, _, problem = matrix_problem(4)
@@ -528,6 +540,13 @@ def test_any_budget_leaves_every_floor_with_a_valid_answer(method, budget):
         frontier = solve_frontier(problem, None, method, EXACT, time_budget=budget, reuse=reuse)
         assert_valid(problem, frontier)
         assert {e.solution.status for e in frontier.entries} <= {Status.OPTIMAL, Status.TIME_LIMIT}
+
+
+def test_a_budget_does_not_lift_the_limit_of_each_floor():
+    """Whichever is less is what a floor has."""
+    options = Options(gap=0.0, time_limit=1e-9)
+    frontier = solve_frontier(hard_problem(), [0, 60], options=options, time_budget=1e4)
+    assert {e.solution.status for e in frontier.entries} == {Status.TIME_LIMIT}
 
 
 @pytest.mark.parametrize("budget", [0, 0.0, -1.0, np.inf, np.nan, "1 s", True])

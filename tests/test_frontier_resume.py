@@ -408,6 +408,23 @@ def test_a_finished_run_is_read_and_not_solved_again(case, tmp_path):
     assert (path.read_bytes(), path.stat().st_mtime_ns) == (written, when)
 
 
+def test_floors_where_nothing_is_feasible_are_not_solved_again(tmp_path):
+    """That is a result like any other."""
+    path, looks = tmp_path / "frontier.json", []
+    problem, _, _, options = arguments(CASES[0])
+    one_rule = LinearConstraints(np.ones((1, problem.m)), np.array([1.0]))
+    problem = replace(problem, constraints=one_rule)
+    floors = [0, 9, problem.largest_stability - 1, problem.largest_stability]
+    first = solve_frontier(problem, floors, options=options, checkpoint=path)
+    statuses = [entry.solution.status for entry in first.entries]
+    assert statuses == [Status.INFEASIBLE] * 2 + [Status.OPTIMAL] * 2
+    assert n_stored(path) == 4
+    listening = replace(options, progress=looks.append)
+    again = solve_frontier(problem, floors, options=listening, checkpoint=path)
+    assert not looks
+    assert [figures(e) for e in again.entries] == [figures(e) for e in first.entries]
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_the_number_of_jobs_may_change_from_run_to_run(n_jobs, tmp_path):
     """A run goes on with more or fewer jobs and ends with the same."""
@@ -447,6 +464,7 @@ def other_problems():
         "complete": (problem, "complete", method),
         "method": (problem, epsilons, "cutting-plane"),
         "gap": (problem, epsilons, method, replace(options, gap=0.01)),
+        "root cuts": (problem, epsilons, method, replace(options, root_cuts=3)),
     }
 
 
@@ -460,6 +478,8 @@ def test_a_checkpoint_of_another_problem_or_other_settings_is_refused(what, tmp_
     problem, epsilons, method, *rest = other_problems()[what]
     with pytest.raises(InvalidFile, match="another problem or other settings"):
         solve_frontier(problem, epsilons, method, *(rest or [options]), checkpoint=path)
+    with pytest.raises(InvalidFile, match="another problem or other settings"):
+        resume(CASES[0], path, reuse=False)
     assert path.read_bytes() == before
 
 
