@@ -1,6 +1,8 @@
+import math
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cases import random_node
@@ -97,6 +99,8 @@ def test_a_step_of_the_weights_never_raises_phi(seed):
     st.tuples(st.floats(0, 100), REALS, st.floats(0, 100)),
     st.tuples(REALS, st.floats(0, 10), REALS),
 )
+@example((0.0, 468.0), (1.0, 0.0, 2.6e-306), (0.0, 0.0, 0.0))  # a step that overflows
+@example((0.0, 468.0), (1.0, 0.0, 2.6e-306), (0.0, 0.0, -1.0))
 @settings(deadline=None, max_examples=300)
 def test_steps_of_the_multipliers_stay_where_bounds_hold(gradient, curvature, place):
     """After a full step mu and lambda + mu centre are not negative, up to rounding."""
@@ -104,6 +108,7 @@ def test_steps_of_the_multipliers_stay_where_bounds_hold(gradient, curvature, pl
     lam = max(lam, -mu * centre)
     d0, d1 = multiplier_step(*gradient, *curvature, lam, mu, centre)
     size = 1 + abs(lam) + abs(d0) + abs((mu + d1) * centre)
+    assert math.isfinite(size)
     assert mu + d1 >= 0
     assert lam + d0 + (mu + d1) * centre >= -1e-12 * size
     if curvature[0] == 0:

@@ -128,6 +128,8 @@ def multiplier_step(
         d0 = (g0 - h01 * d1) / h00
     if lam + d0 + (mu + d1) * centre < 0.0:
         d0 = -(lam + (mu + d1) * centre)
+    if not math.isfinite(d0 + (mu + d1) * centre):  # a curvature next to nothing: no step
+        return 0.0, 0.0
     return d0, d1
 
 
