@@ -233,7 +233,7 @@ def test_selecting_a_stability_is_fitting_with_it(diabetes, model):
 
 def test_selecting_never_grows_a_forest(model, monkeypatch):
     """Neither frontier nor select asks for candidates."""
-    monkeypatch.setattr(regressor, "find_candidates", None)
+    monkeypatch.setattr(regressor, "find_in_rows", None)
     assert len(model.frontier(points=4)) >= 1
     assert len(model.select(index=0).rules_) == 5
 

@@ -33,6 +33,7 @@ class Candidates:
     binning: Binning
     pool: CandidatePool
     statistics: Statistics
+    named: bool = True  # False when the names of the columns were made up for an array
 
     def __len__(self) -> int:
         return len(self.pool)
@@ -163,7 +164,8 @@ def find_candidates(
     overlaps = compute_overlaps(data, pool.rules, n_jobs=jobs, progress=progress)
     if merge_identical:
         pool, overlaps = merge_pool(pool, overlaps)
-    return Candidates(data.binning, pool, statistics_of_overlaps(data, overlaps, pool.counts))
+    statistics = statistics_of_overlaps(data, overlaps, pool.counts)
+    return Candidates(data.binning, pool, statistics, table.named)
 
 
 def resolve_generator(generator: Any) -> Generator:

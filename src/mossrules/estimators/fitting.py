@@ -14,17 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
-from mossrules.binning import BinnedColumn, Binning
 from mossrules.candidates import Candidates
-from mossrules.estimators.order import Rows
 from mossrules.frontier import Frontier
 from mossrules.frontier.result import FrontierPoint
 from mossrules.model import RuleSet
-from mossrules.pool import CandidatePool
 from mossrules.solver import Report, Solution, Status
 from mossrules.statistics import Statistics
 
-__all__ = ["REFIT_RIDGE", "make_rules", "no_candidates", "no_frontier", "no_rules", "refit_weights"]
+__all__ = ["REFIT_RIDGE", "make_rules", "no_frontier", "no_rules", "refit_weights"]
 
 REFIT_RIDGE = 1e-3  # the paper's authors'; next to sums over rows it only settles ties
 
@@ -54,29 +51,6 @@ def make_rules(
 
 
 # --- where there is nothing to choose from --------------------------------------------------------
-
-
-def no_candidates(rows: Rows, n_trees: int) -> Candidates:
-    """Return what is found where the target or all columns are constant: no rules."""
-    empty = np.empty(0)
-    weights = np.ones(len(rows.target)) if rows.weights is None else rows.weights
-    n = float(weights.sum())
-    scale = float(np.sqrt(np.average((rows.target - rows.mean) ** 2, weights=weights)))
-    return Candidates(
-        Binning(tuple(BinnedColumn(column.name, column.kind) for column in rows.table.columns)),
-        CandidatePool((), (), n_trees),
-        Statistics(
-            G=np.empty((0, 0)),
-            q=empty,
-            yy=n if scale > 0 else 0.0,
-            n=n,
-            values=empty,
-            counts=np.empty(0, dtype=np.int64),
-            support=empty,
-            target_mean=rows.mean,
-            target_scale=scale,
-        ),
-    )
 
 
 def no_rules(statistics: Statistics) -> Solution:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -15,12 +16,12 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from mossrules.candidates import read_weights
+from mossrules.candidates import Candidates, read_weights
 from mossrules.estimators.order import Rows, settle_rows
 from mossrules.exceptions import InvalidTable, InvalidTarget
 from mossrules.table import Table, read_vector, split_target
 
-__all__ = ["read_features", "read_training", "target_name"]
+__all__ = ["read_features", "read_training", "take_names", "target_name"]
 
 
 def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, n_jobs: int = 1) -> Rows:
@@ -43,7 +44,18 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, n_jobs:
             raise InvalidTarget("sample_weight is zero on all rows; let some of them count.")
     weights = read_weights(sample_weight, table.n_rows)
     _check_names(estimator, without(X, y) if isinstance(y, str) else X, reset=True)
-    return settle_rows(table, target, weights, n_jobs=n_jobs)
+    named = hasattr(estimator, "feature_names_in_")
+    return settle_rows(replace(table, named=named), target, weights, n_jobs=n_jobs)
+
+
+def take_names(estimator: Any, candidates: Candidates) -> None:
+    """Set names and number of features on the estimator, from candidates instead of a table."""
+    names = candidates.binning.names
+    estimator.n_features_in_ = len(names)
+    if candidates.named:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_  # of an earlier fit
 
 
 def read_features(estimator: Any, X: Any, target: str | None) -> Table:

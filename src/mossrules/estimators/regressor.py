@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mossrules._checks import check_integer
 from mossrules._typing import FloatArray, IntArray
-from mossrules.candidates import Candidates, find_candidates
+from mossrules.candidates import Candidates
 from mossrules.chunks import resolve_n_jobs
 from mossrules.estimators.choices import (
     Stability,
@@ -24,10 +24,10 @@ from mossrules.estimators.choices import (
     method_for,
     pose_problem,
 )
-from mossrules.estimators.fitting import make_rules, no_candidates, no_frontier, no_rules
-from mossrules.estimators.inputs import read_features, read_training, target_name
-from mossrules.estimators.order import Rows
-from mossrules.exceptions import InvalidParameter, InvalidTable, SolveLimitWarning
+from mossrules.estimators.finding import find_in_rows, generation
+from mossrules.estimators.fitting import make_rules, no_frontier, no_rules
+from mossrules.estimators.inputs import read_features, read_training, take_names, target_name
+from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.frontier import Frontier, epsilon_sequence, solve_frontier
 from mossrules.model import RuleSet
 from mossrules.pool import CandidatePool
@@ -179,22 +179,42 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         rows = read_training(self, X, y, sample_weight, n_jobs=resolve_n_jobs(self.n_jobs))
         self._target = y if isinstance(y, str) else None
         self._target_name = target_name(y)
-        self._frontiers: dict[tuple[object, ...], Frontier] = {}
-        self.candidates_ = self._find(rows)
-        self.pool_ = self.candidates_.pool
-        self._report(repr(self.candidates_))
-        if len(self.candidates_) == 0:
-            self.problem_ = None
-            self._settle(no_rules(self.candidates_.statistics))
-            return self
-        self.problem_ = pose_problem(
-            self.candidates_.statistics,
-            max_rules=self.max_rules,
-            ties=self.ties,
-            gamma=self.gamma,
-        )
+        self._pose(find_in_rows(rows, **generation(self)))
         self._choose(options)
         return self
+
+    def fit_candidates(self, candidates: Candidates, *, target: str | None = None) -> MossRegressor:
+        """Choose among rules that were found before; rows are not needed for that.
+
+        Where several models learn from the same rows, the search for rules, which takes most of
+        the time, is done once: by `mossrules.estimators.candidates_for`, which finds those that
+        `fit` would find, or by `find_candidates`. Parameters of the search play no part here.
+
+        Parameters
+        ----------
+        candidates : Candidates
+        target : name of the target, if it has one; `predict` ignores a column of that name
+        """
+        self._check_parameters()
+        options = self._options(self.gap)
+        take_names(self, candidates)
+        self._target = None if target in candidates.binning.names else target
+        self._target_name = target
+        self._pose(candidates)
+        self._choose(options)
+        return self
+
+    def _pose(self, candidates: Candidates) -> None:
+        """Set what does not depend on the choice."""
+        self._frontiers: dict[tuple[object, ...], Frontier] = {}
+        self.candidates_ = candidates
+        self.pool_ = candidates.pool
+        self._report(repr(candidates))
+        self.problem_ = None
+        if len(candidates) > 0:
+            self.problem_ = pose_problem(
+                candidates.statistics, max_rules=self.max_rules, ties=self.ties, gamma=self.gamma
+            )
 
     def _check_parameters(self) -> None:
         check_integer("max_rules", self.max_rules)
@@ -206,30 +226,11 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         if self.constraints is not None:
             raise InvalidParameter("constraints cannot be given yet; leave it at None.")
 
-    def _find(self, rows: Rows) -> Candidates:
-        if rows.is_constant:
-            return no_candidates(rows, self.n_trees)
-        try:
-            return find_candidates(
-                rows.table,
-                rows.target,
-                n_trees=self.n_trees,
-                max_depth=self.max_depth,
-                n_bins=self.n_bins,
-                max_features=self.max_features,
-                generator=self.generator,
-                sample_weight=rows.weights,
-                random_state=self.random_state,
-                n_jobs=self.n_jobs,
-            )
-        except InvalidTable:
-            # The table itself is sound, as was seen above: all its columns are constant, or no
-            # tree found a split. The mean is the model then.
-            return no_candidates(rows, self.n_trees)
-
     def _choose(self, options: Options) -> None:
         """Choose rules of the stability asked for."""
-        assert self.problem_ is not None  # noqa: S101  tells mypy what the callers know
+        if self.problem_ is None:
+            self._settle(no_rules(self.candidates_.statistics))
+            return
         self.problem_ = at_stability(self.problem_, self.stability)
         solution = solve(self.problem_, method_for(self.stability, self.solver), options)
         if solution.status not in (Status.OPTIMAL, Status.HEURISTIC):
@@ -357,8 +358,7 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         if stability is not None:
             check_stability(stability)
             chosen.stability = stability
-            if chosen.problem_ is not None:
-                chosen._choose(chosen._options(chosen.gap))  # noqa: SLF001  one of this class
+            chosen._choose(chosen._options(chosen.gap))  # noqa: SLF001  one of this class
             return chosen
         frontier = self.frontier() if frontier is None else frontier
         solution = frontier.at(index=index, max_loss=max_loss)

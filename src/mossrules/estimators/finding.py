@@ -1,0 +1,98 @@
+"""From rows to the candidate rules that an estimator chooses from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mossrules.binning import BinnedColumn, Binning
+from mossrules.candidates import Candidates, find_candidates
+from mossrules.chunks import resolve_n_jobs
+from mossrules.estimators.inputs import read_training
+from mossrules.estimators.order import Rows
+from mossrules.exceptions import InvalidTable
+from mossrules.pool import CandidatePool
+from mossrules.statistics import Statistics
+
+__all__ = ["GENERATION", "candidates_for", "find_in_rows", "generation"]
+
+# Parameters that decide which candidates are found, under the names they have in `find_candidates`.
+GENERATION = ("n_trees", "max_depth", "n_bins", "max_features", "generator", "random_state")
+
+
+def generation(estimator: Any) -> dict[str, Any]:
+    """Return the parameters with which an estimator looks for candidates.
+
+    Two estimators find the same candidates in the same rows if these agree, but for `n_jobs`.
+    """
+    return {name: getattr(estimator, name) for name in (*GENERATION, "n_jobs")}
+
+
+def candidates_for(
+    X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None, **parameters: Any
+) -> Candidates:
+    """Return the candidates that an estimator finds: those that its `fit` chooses from.
+
+    Unlike those of `find_candidates` they do not depend on the order of the rows, and where nothing
+    can be found (a constant target, constant columns) there are none, without an error.
+
+    Parameters
+    ----------
+    X, y, sample_weight : as in `MossRegressor.fit`
+    n_jobs : threads; the result does not depend on it
+    parameters : of the search, as in `find_candidates`; see `generation`
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 0.0, 1.0, 2.0]
+    >>> candidates = candidates_for(X, y, n_trees=20)
+    >>> one, two = (MossRegressor(k).fit_candidates(candidates) for k in (1, 2))
+    >>> len(one.rules_), len(two.rules_)
+    (1, 2)
+    """
+    rows = read_training(_Nobody(), X, y, sample_weight, n_jobs=resolve_n_jobs(n_jobs))
+    return find_in_rows(rows, n_jobs=n_jobs, **parameters)
+
+
+def find_in_rows(rows: Rows, *, n_trees: int = 500, **parameters: Any) -> Candidates:
+    """Return the candidates of rows that were read; none where there is nothing to find."""
+    if rows.is_constant:
+        return no_candidates(rows, n_trees)
+    parameters = {"n_trees": n_trees, "sample_weight": rows.weights, **parameters}
+    try:
+        return find_candidates(rows.table, rows.target, **parameters)
+    except InvalidTable:
+        # The table itself is sound, as was seen when it was read: all its columns are constant, or
+        # no tree found a split. The mean is the model then.
+        return no_candidates(rows, n_trees)
+
+
+def no_candidates(rows: Rows, n_trees: int) -> Candidates:
+    """Return what is found where the target or all columns are constant: no rules."""
+    empty = np.empty(0)
+    weights = np.ones(len(rows.target)) if rows.weights is None else rows.weights
+    n = float(weights.sum())
+    scale = float(np.sqrt(np.average((rows.target - rows.mean) ** 2, weights=weights)))
+    return Candidates(
+        Binning(tuple(BinnedColumn(column.name, column.kind) for column in rows.table.columns)),
+        CandidatePool((), (), n_trees),
+        Statistics(
+            G=np.empty((0, 0)),
+            q=empty,
+            yy=n if scale > 0 else 0.0,
+            n=n,
+            values=empty,
+            counts=np.empty(0, dtype=np.int64),
+            support=empty,
+            target_mean=rows.mean,
+            target_scale=scale,
+        ),
+        named=rows.table.named,
+    )
+
+
+class _Nobody(BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+    """Takes the names of columns where no estimator is being fitted."""
