@@ -30,6 +30,7 @@ from mossrules.estimators.inputs import read_features, read_training, take_names
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.frontier import Frontier, epsilon_sequence, solve_frontier
 from mossrules.model import RuleSet
+from mossrules.model.importance import column_shares
 from mossrules.pool import CandidatePool
 from mossrules.solver import Options, Problem, Snapshot, Solution, Status, solve
 from mossrules.solver.options import Method
@@ -99,6 +100,8 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         The same rules with the trees that contain each.
     frontier_ : Frontier
         What stability costs: `frontier()`, computed when first asked for.
+    feature_importances_ : array of shape (n_features_in_,)
+        Share of each column in what the rules move; see `RuleSet.feature_importances`.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : array of str
@@ -274,6 +277,12 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         values = split_target(X, y)[1] if isinstance(y, str) else y
         return float(super().score(X, values, sample_weight))
 
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each column of X in what the rules move; all 0 where they move nothing."""
+        check_is_fitted(self)
+        return column_shares(self.rules_)
+
     # --- the trade-off --------------------------------------------------------------------------
 
     def frontier(
@@ -326,6 +335,8 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         # Not a property: scikit-learn reads all of those to show a model in a notebook.
         if name == "frontier_" and "_frontiers" in vars(self):
             return self.frontier()
+        if name == "feature_importances_":  # Python looks here when its property finds no fit
+            check_is_fitted(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def select(

@@ -17,6 +17,7 @@ from mossrules.exceptions import InvalidParameter
 from mossrules.model.explanation import Explanation
 from mossrules.model.figures import one_line
 from mossrules.model.html import to_html
+from mossrules.model.importance import feature_importances, importance_frame, rule_importances
 from mossrules.model.latex import to_latex
 from mossrules.model.python import to_python
 from mossrules.model.rows import used_columns, used_values
@@ -219,6 +220,23 @@ class RuleSet:
             octets = bits.astype("<u8", copy=False).view(np.uint8)
             holds = np.unpackbits(octets, axis=1, count=len(rows), bitorder="little")
             yield rows, holds.view(np.bool_)
+
+    # --- importance -----------------------------------------------------------------------------
+
+    def rule_importances(self, backend: Backend | None = None) -> Any:
+        """Return a row per rule, the most important first: `rule`, `importance` and `share`.
+
+        The importance is the standard deviation over the training rows of what the rule adds,
+        |weight| * sqrt(support * (1 - support)), in the target's units; shares add up to 1.
+        """
+        return importance_frame("rule", rule_importances(self), backend)
+
+    def feature_importances(self, backend: Backend | None = None) -> Any:
+        """Return a row per feature in use, the most important first: its `importance` and `share`.
+
+        A rule's importance is divided equally among its features.
+        """
+        return importance_frame("feature", feature_importances(self), backend)
 
     # --- exports --------------------------------------------------------------------------------
 
