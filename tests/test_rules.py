@@ -84,6 +84,7 @@ def test_the_missing_part_survives_a_contradiction_between_ranges():
         (Range("age", high=2, missing=True), "(age <= 30 or age is missing)"),
         (Range("age", 1, 0, missing=True), "age is missing"),
         (Range("age"), "age is not missing"),
+        (Range("age", missing=True), "age is anything"),
         (Range("smoker", high=1), "smoker is false"),
         (Range("smoker", low=2), "smoker is true"),
         (Range("size", high=2), "size <= medium"),

@@ -60,7 +60,7 @@ class Range:
         if self.low > self.high:
             return f"{name} is missing"
         if self.low == 1 and self.high == OPEN:
-            return f"{name} is not missing"
+            return f"{name} is {'anything' if self.missing else 'not missing'}"
         if column.kind is Kind.BOOLEAN:
             words = f"{name} is {'false' if self.low == 1 else 'true'}"
         else:
