@@ -204,6 +204,8 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
         raise InvalidTarget("sample_weight has negative values; weights must be zero or more.")
     if not np.isfinite(float(weights.max()) * len(weights)):
         raise InvalidTarget("sample_weight has values too large to add up; rescale them.")
+    if not weights.any():
+        raise InvalidTarget("sample_weight is zero on all rows; let some of them count.")
     if np.count_nonzero(weights) < 2:
         raise InvalidTarget(
             "sample_weight leaves fewer than two rows with positive weight; a rule needs more."

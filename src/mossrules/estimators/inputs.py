@@ -18,8 +18,8 @@ from sklearn.utils.validation import validate_data
 
 from mossrules.candidates import Candidates, read_weights
 from mossrules.estimators.order import Rows, settle_rows
-from mossrules.exceptions import InvalidTable, InvalidTarget
-from mossrules.table import Table, read_vector, split_target
+from mossrules.exceptions import InvalidTable
+from mossrules.table import Table, split_target
 
 __all__ = ["read_features", "read_training", "take_names", "target_name"]
 
@@ -38,10 +38,6 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, n_jobs:
             f"The table has {table.n_rows} sample(s) (n_samples={table.n_rows}) while a minimum of "
             "2 is required; add rows."
         )
-    if sample_weight is not None:
-        sample_weight = read_vector(sample_weight, "sample_weight", table.n_rows)
-        if not sample_weight.any():
-            raise InvalidTarget("sample_weight is zero on all rows; let some of them count.")
     weights = read_weights(sample_weight, table.n_rows)
     _check_names(estimator, without(X, y) if isinstance(y, str) else X, reset=True)
     named = hasattr(estimator, "feature_names_in_")
