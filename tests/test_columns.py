@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mossrules import columns
 from mossrules.columns import Kind
 from mossrules.exceptions import (
     InvalidColumn,
@@ -295,6 +296,28 @@ def test_category_labels_keep_their_type(labels):
     read = column.read(0, 3).tolist()
     assert read == labels
     assert [type(each) for each in read] == [type(each) for each in labels]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_missing_entries_of_a_dictionary_are_missing(ordered):
+    """NaN and null that pyarrow keeps among the labels are no levels."""
+    values = pa.array([1.5, float("nan"), None, 0.5])
+    codes = pa.array([0, 1, 2, None, 3, 0])
+    column = only_column(
+        pa.table({"a": pa.DictionaryArray.from_arrays(codes, values, ordered=ordered)})
+    )
+    assert column.read(0, 6).tolist() == [1.5, None, None, None, 0.5, 1.5]
+    assert column.levels == ((1.5, 0.5) if ordered else ())
+
+
+def test_columns_that_nobody_uses_are_not_looked_at(monkeypatch):
+    """The kind of objects is known after a look at all of them, taken when a column is used."""
+    X = pd.DataFrame({"used": [1.0, 2.0], "notes": ["a", "b"]}).astype({"notes": object})
+    table = Table.from_any(X)
+    monkeypatch.setattr(columns, "_column_from_objects", None)
+    assert table.select(["used"]).columns[0].kind is Kind.NUMERIC
+    with pytest.raises(TypeError, match="NoneType"):
+        _ = table.columns[1].kind
 
 
 def test_category_labels_may_be_of_several_types():

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -85,13 +85,40 @@ def unmasked(values: Any) -> AnyArray:
 
 
 def make_column(name: str, vector: Vector) -> Column:
-    """Return the column of a vector; one that cannot be used refuses to be read."""
-    try:
-        if isinstance(vector, nw.Series):
-            return _column_from_series(name, vector)
-        return _column_from_values(name, vector)
-    except (InvalidColumn, UnsupportedType) as error:
-        return Column(name, Kind.UNSUPPORTED, partial(_refuse, error))
+    """Return the column of a vector; one that cannot be used refuses to be read.
+
+    The vector is looked at when the column is first used: to know objects, all must be seen.
+    """
+    return _LazyColumn(name, vector)
+
+
+class _LazyColumn(Column):
+    """A column that finds out what it is when it is asked."""
+
+    def __init__(self, name: str, vector: Vector) -> None:
+        vars(self).update(name=name, vector=vector)
+
+    @cached_property
+    def found(self) -> Column:
+        vector: Vector = vars(self)["vector"]
+        try:
+            if isinstance(vector, nw.Series):
+                return _column_from_series(self.name, vector)
+            return _column_from_values(self.name, vector)
+        except (InvalidColumn, UnsupportedType) as error:
+            return Column(self.name, Kind.UNSUPPORTED, partial(_refuse, error))
+
+    @property
+    def kind(self) -> Kind:
+        return self.found.kind
+
+    @property
+    def read(self) -> Callable[[int, int], AnyArray]:
+        return self.found.read
+
+    @property
+    def levels(self) -> tuple[Label, ...]:
+        return self.found.levels
 
 
 def _refuse(error: MossError, _start: int, _stop: int) -> NoReturn:
@@ -142,13 +169,18 @@ def _ordered_levels(series: nw.Series[Any]) -> tuple[Label, ...]:
     native = series.to_native()
     if series.implementation.is_pyarrow() and getattr(native.type, "ordered", False):
         chunks = native.unify_dictionaries().chunks
-        return _labels(chunks[0].dictionary.to_pylist()) if chunks else ()
+        levels = chunks[0].dictionary.to_pylist() if chunks else ()
+        return _labels(level for level in levels if not _is_missing(level))
     return ()
 
 
 def _labels(values: Iterable[object]) -> tuple[Label, ...]:
     """Return levels as labels: those of other types (intervals, dates) become text."""
-    return tuple(value if isinstance(value, Label) else str(value) for value in values)
+    return tuple(map(_label, values))
+
+
+def _label(value: object) -> Label:
+    return value if isinstance(value, Label) else str(value)
 
 
 def _read_floats(series: nw.Series[Any]) -> Callable[[int, int], AnyArray]:
@@ -167,7 +199,10 @@ def _read_labels(series: nw.Series[Any]) -> Callable[[int, int], AnyArray]:
     def read(start: int, stop: int) -> AnyArray:
         part = series[start:stop]
         labels = np.empty(len(part), dtype=object)
-        labels[:] = part.to_list() if part.dtype == nw.String else _labels(part.to_list())
+        labels[:] = part.to_list()
+        if part.dtype != nw.String:
+            # pyarrow's dictionaries may hold a missing value as an entry like any other.
+            labels[:] = [None if _is_missing(label) else _label(label) for label in labels]
         labels[part.is_null().to_numpy()] = None
         return labels
 
