@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
 from model_cases import MAKERS, wild_table
-from mossrules import MossRegressor
+from mossrules import MossRegressor, columns
 from mossrules.estimators import regressor
 from mossrules.estimators.choices import GAMMA_ROWS, untied
 from mossrules.estimators.order import MOST_REPEATS
@@ -55,6 +55,16 @@ def test_predictions_are_what_the_text_of_the_rules_says(diabetes, model):
         expected += weight * X.eval(text).to_numpy()
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-12)
     np.testing.assert_array_equal(model.predict(X), model.rules_.predict(X))
+
+
+def test_predicting_looks_only_at_columns_of_the_rules(monkeypatch):
+    """A column of objects that no rule uses is not scanned."""
+    x = np.arange(40.0)
+    X = pd.DataFrame({"x": x, "note": pd.Series(["same"] * 40, dtype=object)})
+    model = MossRegressor(2, n_trees=10).fit(X, x > 20)
+    expected = model.predict(X).tolist()
+    monkeypatch.setattr(columns, "_column_from_objects", None)
+    assert model.predict(X).tolist() == expected
 
 
 def test_refitted_weights_are_those_of_a_small_ridge(diabetes, model):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import mossrules
 from model_cases import HOSTILE, conditions, records, rulesets, wild_ruleset
-from mossrules import RuleSet, find_candidates
+from mossrules import RuleSet, columns, find_candidates
 from mossrules.binning import BinnedColumn, Binning
 from mossrules.columns import Kind
 from mossrules.exceptions import (
@@ -307,6 +307,35 @@ def test_columns_are_found_by_name(table):
     """In any order, of any library, with columns beside them that no rule could use."""
     assert make().predict(table).tolist() == PREDICTED
     assert make().holds(table).shape == (3, 3)
+
+
+def test_a_rule_set_of_an_array_reads_other_tables_by_position():
+    """Names that were made up are no names to ask for, but those who have them may use them."""
+    rng = np.random.default_rng(0)
+    array = rng.normal(size=(60, 3))
+    candidates = find_candidates(array, array[:, 1] - array[:, 2], n_trees=20)
+    made = RuleSet.from_candidates(candidates, [0, 1], [1.0, 2.0], 0.5)
+    for ruleset in (made, RuleSet.from_json(made.to_json())):
+        expected = ruleset.predict(array).tolist()
+        assert len(set(expected)) > 1
+        frame = pd.DataFrame(array, columns=["bmi", "age", "size"])
+        assert ruleset.predict(frame).tolist() == expected
+        assert ruleset.explain(frame.iloc[3]).prediction == expected[3]
+        named = pd.DataFrame(array, columns=["x0", "x1", "x2"])[["x2", "x1", "x0"]]
+        assert ruleset.predict(named.assign(id=1)).tolist() == expected
+        with pytest.raises(MissingColumns, match=r"2 features.*expecting 3"):
+            ruleset.predict(frame[["bmi", "age"]])
+    named = find_candidates(named, array[:, 1] - array[:, 2], n_trees=20)
+    with pytest.raises(MissingColumns, match="lacks column"):
+        RuleSet.from_candidates(named, [0, 1], [1.0, 2.0], 0.5).predict(frame)
+
+
+def test_columns_that_no_rule_uses_are_not_looked_at(monkeypatch):
+    """Notes and dates beside the features cost nothing."""
+    table = FRAME.assign(notes=["a", 1, None], day=pd.Timestamp("2024-02-29"))
+    expected = make(RULES[:1], [1.0]).predict(FRAME).tolist()
+    monkeypatch.setattr(columns, "_column_from_objects", None)
+    assert make(RULES[:1], [1.0]).predict(table).tolist() == expected
 
 
 def test_columns_of_arrays_go_by_position():

@@ -110,6 +110,7 @@ class Binning:
     """The codes of a whole table."""
 
     columns: tuple[BinnedColumn, ...]
+    named: bool = True  # False when the names were made up for an array
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -192,7 +193,7 @@ def fit_binning(
             "Every column is constant or all missing, so there is nothing to make rules from; "
             "check that the right columns were passed."
         )
-    return Binning(columns)
+    return Binning(columns, table.named)
 
 
 # --- what one pass over the rows learns of each column -----------------------------------------

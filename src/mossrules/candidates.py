@@ -33,10 +33,14 @@ class Candidates:
     binning: Binning
     pool: CandidatePool
     statistics: Statistics
-    named: bool = True  # False when the names of the columns were made up for an array
 
     def __len__(self) -> int:
         return len(self.pool)
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names of their own; those of an array are made up."""
+        return self.binning.named
 
     @property
     def texts(self) -> list[str]:
@@ -165,7 +169,7 @@ def find_candidates(
     if merge_identical:
         pool, overlaps = merge_pool(pool, overlaps)
     statistics = statistics_of_overlaps(data, overlaps, pool.counts)
-    return Candidates(data.binning, pool, statistics, table.named)
+    return Candidates(data.binning, pool, statistics)
 
 
 def resolve_generator(generator: Any) -> Generator:

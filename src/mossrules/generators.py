@@ -158,7 +158,8 @@ class FittedEnsemble:
             tuple(
                 self._with_cuts(column, sorted(cuts))
                 for column, cuts in zip(binning.columns, thresholds, strict=True)
-            )
+            ),
+            binning.named,
         )
 
     def paths(

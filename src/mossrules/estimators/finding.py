@@ -77,7 +77,10 @@ def no_candidates(rows: Rows, n_trees: int) -> Candidates:
     n = float(weights.sum())
     scale = float(np.sqrt(np.average((rows.target - rows.mean) ** 2, weights=weights)))
     return Candidates(
-        Binning(tuple(BinnedColumn(column.name, column.kind) for column in rows.table.columns)),
+        Binning(
+            tuple(BinnedColumn(column.name, column.kind) for column in rows.table.columns),
+            rows.table.named,
+        ),
         CandidatePool((), (), n_trees),
         Statistics(
             G=np.empty((0, 0)),
@@ -90,7 +93,6 @@ def no_candidates(rows: Rows, n_trees: int) -> Candidates:
             target_mean=rows.mean,
             target_scale=scale,
         ),
-        named=rows.table.named,
     )
 
 

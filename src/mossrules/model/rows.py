@@ -20,12 +20,14 @@ def used_columns(X: Any, binning: Binning, columns: Sequence[str]) -> Table:
     """Return the columns of a table that `binning` reads, in its order.
 
     They are found by name; the columns of an array have none and are those of training, `columns`,
-    in the same order.
+    in the same order. So are those of any table when training was on an array, unless it has the
+    names that were made up then.
     """
     table = Table.from_any(X)
-    if table.named:
+    if table.named and (binning.named or set(binning.names) <= set(table.names)):
         return table.select(binning.names)
-    by_name = dict(zip(columns, table.select(columns).columns, strict=True))
+    unnamed = Table(table.columns, table.n_rows, named=False)
+    by_name = dict(zip(columns, unnamed.select(columns).columns, strict=True))
     return Table(tuple(by_name[name] for name in binning.names), table.n_rows, named=False)
 
 

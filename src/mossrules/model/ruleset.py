@@ -98,7 +98,9 @@ class RuleSet:
             "rules": tuple(rules[i] for i in order),
             "weights": _frozen(weights[order]),
             "intercept": intercept,
-            "binning": Binning(tuple(self.binning[c] for c in self.columns if c in used)),
+            "binning": Binning(
+                tuple(self.binning[c] for c in self.columns if c in used), self.binning.named
+            ),
             "columns": tuple(self.columns),
             **{name: _frozen(values[order]) for name, values in shares.items()},
         }
@@ -177,7 +179,8 @@ class RuleSet:
         """Return the prediction for each row of a table.
 
         Columns are found by name, whatever their order, and others may be there; an array has all
-        columns of training, in the same order.
+        columns of training, in the same order. After training on an array, so has any table that
+        lacks the names x0, x1, ... which stand in the rules.
         """
         table = used_columns(X, self.binning, self.columns)
         predictions = np.full(table.n_rows, self.intercept)

@@ -47,6 +47,7 @@ def to_json(ruleset: RuleSet) -> str:
         "target": ruleset.target,
         "intercept": ruleset.intercept,
         "columns": list(ruleset.columns),
+        "named": ruleset.binning.named,
         "features": [_write_feature(column) for column in ruleset.binning.columns],
         "rules": [
             {
@@ -67,7 +68,8 @@ def from_json(cls: type[RuleSet], text: str | bytes) -> RuleSet:
     wrong = violation(content, ruleset_schema())
     if wrong is not None:
         raise InvalidFile(f"The rule set cannot be read, since {wrong}; {REMEDY}.")
-    binning = Binning(tuple(_read_feature(feature) for feature in content["features"]))
+    features = tuple(_read_feature(feature) for feature in content["features"])
+    binning = Binning(features, content.get("named", True))
     rules = tuple(
         Rule(tuple(map(_read_condition, rule["conditions"]))) for rule in content["rules"]
     )
