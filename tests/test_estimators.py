@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 
 from model_cases import MAKERS, wild_table
 from mossrules import MossRegressor, columns
-from mossrules.estimators import regressor
+from mossrules.estimators import base
 from mossrules.estimators.choices import GAMMA_ROWS, untied
 from mossrules.estimators.order import MOST_REPEATS
 from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError, SolveLimitWarning
@@ -243,7 +243,7 @@ def test_selecting_a_stability_is_fitting_with_it(diabetes, model):
 
 def test_selecting_never_grows_a_forest(model, monkeypatch):
     """Neither frontier nor select asks for candidates."""
-    monkeypatch.setattr(regressor, "find_in_rows", None)
+    monkeypatch.setattr(base, "find_in_rows", None)
     assert len(model.frontier(points=4)) >= 1
     assert len(model.select(index=0).rules_) == 5
 

@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import FittedEnsemble, MossRegressor, find_candidates
-from mossrules.estimators import candidates_for, finding, generation, regressor
+from mossrules.estimators import base, candidates_for, finding, generation
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 
 SEARCH = {"n_trees": 60, "max_depth": 2, "n_bins": 6, "max_features": 0.5, "random_state": 4}
@@ -72,8 +72,8 @@ def test_an_estimator_says_how_it_searches(diabetes, candidates):
 def test_sharing_candidates_reads_no_rows(candidates, monkeypatch):
     """Neither rows nor forests are needed once candidates are there."""
     for module, name in [
-        (regressor, "read_training"),
-        (regressor, "find_in_rows"),
+        (base, "read_training"),
+        (base, "find_in_rows"),
         (finding, "find_candidates"),
     ]:
         monkeypatch.setattr(module, name, None)

@@ -7,14 +7,12 @@ import warnings
 from copy import copy
 from typing import Any, Literal, get_args
 
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._checks import check_integer
-from mossrules._typing import FloatArray, IntArray
+from mossrules._typing import IntArray
 from mossrules.candidates import Candidates
-from mossrules.chunks import resolve_n_jobs
+from mossrules.estimators.base import RuleRegressor
 from mossrules.estimators.choices import (
     Stability,
     Ties,
@@ -24,22 +22,17 @@ from mossrules.estimators.choices import (
     method_for,
     pose_problem,
 )
-from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.estimators.fitting import make_rules, no_frontier, no_rules
-from mossrules.estimators.inputs import read_features, read_training, take_names, target_name
+from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.frontier import Frontier, epsilon_sequence, solve_frontier
-from mossrules.model import RuleSet
-from mossrules.model.importance import column_shares
-from mossrules.pool import CandidatePool
 from mossrules.solver import Options, Problem, Snapshot, Solution, Status, solve
 from mossrules.solver.options import Method
-from mossrules.table import split_target
 
 __all__ = ["MossRegressor"]
 
 
-class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+class MossRegressor(RuleRegressor):
     """A few if-then rules that predict well and come out the same when the data are perturbed.
 
     A forest of shallow trees proposes rules; the share of trees that contain a rule is its
@@ -119,10 +112,7 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
     True
     """
 
-    rules_: RuleSet
     solution_: Solution
-    candidates_: Candidates
-    pool_: CandidatePool
     problem_: Problem | None
 
     def __init__(
@@ -166,53 +156,11 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
 
     # --- fitting --------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MossRegressor:
-        """Find rules and choose among them.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow table, dict of columns, or two-dimensional array
-        y : one number per row, or the name of the target's column in X
-        sample_weight : one non-negative number per row
-            Whole numbers are repetitions of rows, exactly, unless they add up to more than ten
-            times the rows; others multiply the rows' part in the forest and in the loss.
-        """
-        self._check_parameters()
-        options = self._options(self.gap)
-        rows = read_training(self, X, y, sample_weight, n_jobs=resolve_n_jobs(self.n_jobs))
-        self._target = y if isinstance(y, str) else None
-        self._target_name = target_name(y)
-        self._pose(find_in_rows(rows, **generation(self)))
-        self._choose(options)
-        return self
-
-    def fit_candidates(self, candidates: Candidates, *, target: str | None = None) -> MossRegressor:
-        """Choose among rules that were found before; rows are not needed for that.
-
-        Where several models learn from the same rows, the search for rules, which takes most of
-        the time, is done once: by `mossrules.estimators.candidates_for`, which finds those that
-        `fit` would find, or by `find_candidates`. Parameters of the search play no part here.
-
-        Parameters
-        ----------
-        candidates : Candidates
-        target : name of the target, if it has one; `predict` ignores a column of that name
-        """
-        self._check_parameters()
-        options = self._options(self.gap)
-        take_names(self, candidates)
-        self._target = None if target in candidates.binning.names else target
-        self._target_name = target
-        self._pose(candidates)
-        self._choose(options)
-        return self
-
-    def _pose(self, candidates: Candidates) -> None:
+    def _take(self, candidates: Candidates) -> None:
         """Set what does not depend on the choice."""
-        self._frontiers: dict[tuple[object, ...], Frontier] = {}
-        self.candidates_ = candidates
-        self.pool_ = candidates.pool
+        super()._take(candidates)
         self._report(repr(candidates))
+        self._frontiers: dict[tuple[object, ...], Frontier] = {}
         self.problem_ = None
         if len(candidates) > 0:
             self.problem_ = pose_problem(
@@ -228,12 +176,14 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
             raise InvalidParameter(f"gamma is {self.gamma!r}; pass a positive number or 'auto'.")
         if self.constraints is not None:
             raise InvalidParameter("constraints cannot be given yet; leave it at None.")
+        self._options(self.gap)
 
-    def _choose(self, options: Options) -> None:
+    def _learn(self, rows: Rows | None) -> None:  # noqa: ARG002  candidates are enough
         """Choose rules of the stability asked for."""
         if self.problem_ is None:
             self._settle(no_rules(self.candidates_.statistics))
             return
+        options = self._options(self.gap)
         self.problem_ = at_stability(self.problem_, self.stability)
         solution = solve(self.problem_, method_for(self.stability, self.solver), options)
         if solution.status not in (Status.OPTIMAL, Status.HEURISTIC):
@@ -264,24 +214,6 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
     def _report(self, line: str) -> None:
         if self.verbose > 0:
             sys.stderr.write(f"{line}\n")
-
-    # --- using ----------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the prediction for each row; bit for bit that of `rules_`."""
-        check_is_fitted(self)
-        return self.rules_.predict(read_features(self, X, self._target))
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R2 of the predictions; `y` may be the name of a column of X, as in `fit`."""
-        values = split_target(X, y)[1] if isinstance(y, str) else y
-        return float(super().score(X, values, sample_weight))
-
-    @property
-    def feature_importances_(self) -> FloatArray:
-        """Share of each column of X in what the rules move; all 0 where they move nothing."""
-        check_is_fitted(self)
-        return column_shares(self.rules_)
 
     # --- the trade-off --------------------------------------------------------------------------
 
@@ -369,7 +301,7 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
         if stability is not None:
             check_stability(stability)
             chosen.stability = stability
-            chosen._choose(chosen._options(chosen.gap))  # noqa: SLF001  one of this class
+            chosen._learn(None)  # noqa: SLF001  one of this class
             return chosen
         frontier = self.frontier() if frontier is None else frontier
         solution = frontier.at(index=index, max_loss=max_loss)
@@ -378,10 +310,3 @@ class MossRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skl
             chosen.stability = frontier.share(solution.stability)
         chosen._settle(solution)  # noqa: SLF001
         return chosen
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
