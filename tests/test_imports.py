@@ -19,7 +19,7 @@ FLOW = [
     "solver", "frontier.sequence", "frontier.result", "frontier.ledger", "frontier.storage",
     "frontier.checkpoint", "frontier.progress", "frontier.tasks", "frontier.sweep",
     "frontier.approximate", "frontier",
-    "candidates", "model", "estimators", "plots", "cli", "__main__",
+    "candidates", "model", "estimators", "baselines", "plots", "cli", "__main__",
 ]  # fmt: skip
 PACKAGES = (
     "_kernels",
@@ -27,6 +27,7 @@ PACKAGES = (
     "solver.masters",
     "model",
     "estimators",
+    "baselines",
     "plots",
 )  # whose modules count as one
 
