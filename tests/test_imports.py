@@ -19,13 +19,14 @@ FLOW = [
     "solver", "frontier.sequence", "frontier.result", "frontier.ledger", "frontier.storage",
     "frontier.checkpoint", "frontier.progress", "frontier.tasks", "frontier.sweep",
     "frontier.approximate", "frontier",
-    "candidates", "model", "estimators", "baselines", "plots", "cli", "__main__",
+    "candidates", "model", "stability", "estimators", "baselines", "plots", "cli", "__main__",
 ]  # fmt: skip
 PACKAGES = (
     "_kernels",
     "solver._kernels",
     "solver.masters",
     "model",
+    "stability",
     "estimators",
     "baselines",
     "plots",

@@ -1,0 +1,223 @@
+"""Do repeated analyses find the same rules? One definition of each measure, for everyone.
+
+Notation (shapes in brackets)
+    T, d    runs (rule sets), and candidates that could have been chosen
+    n       sizes of the rule sets                                              (T,)
+    S       shared rules: S_ij = |R_i and R_j|, so that S_ii = n_i              (T, T)
+    D       similarity of two rule sets, a function of S_ij, n_i and n_j        (T, T)
+
+    Dice     2 S_ij / (n_i + n_j)              Ochiai   S_ij / sqrt(n_i n_j)
+    Jaccard  S_ij / (n_i + n_j - S_ij)         POG      S_ij / n_i
+
+    empirical stability = mean of D_ij over all i != j
+
+POG asks which part of the first set is in the second, and so depends on their order; its mean over
+i != j does not. Two empty sets agree (1); an empty and another set do not (0).
+
+All of it, and Nogueira's measure too, depends on the rules through S alone. When two rules count as
+the same is a choice of its own, and moves every figure: it has a name, and every figure carries it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from scipy.stats import norm
+from scipy.stats import t as student
+
+from mossrules._checks import check_integer, check_number
+from mossrules._typing import FloatArray, IntArray
+from mossrules.candidates import resolve_seed
+from mossrules.exceptions import InvalidParameter
+from mossrules.stability.identity import (
+    SAME_ROWS,
+    Identity,
+    Rules,
+    keys,
+    matches,
+    packed_rows,
+    pairwise,
+    read_runs,
+)
+from mossrules.table import Table
+
+__all__ = ["Agreement", "Estimate", "Measure", "check_choice"]
+
+Measure = Literal["dice", "jaccard", "ochiai", "pog"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(float):
+    """A measured stability: a number to compute with, which knows what it is.
+
+    The interval and the standard error are of the mean over runs such as these. The runs of a
+    cross-validation share most of their rows, so it is narrower than one over new data would be.
+    """
+
+    estimate: float
+    lower: float
+    upper: float
+    standard_error: float
+    confidence: float  # of the interval from lower to upper
+    measure: str
+    identity: str  # when two rules counted as the same
+    runs: int
+
+    def __new__(cls, estimate: float, *_: object, **__: object) -> Self:
+        """Return the number; what it is comes with it."""
+        return super().__new__(cls, estimate)
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.measure} {self.estimate:.3f} [{self.lower:.3f}, {self.upper:.3f}] "
+            f"({self.confidence:.0%} interval, {self.runs} runs, same {self.identity})"
+        )
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How many rules each two of several rule sets share: all that any measure needs.
+
+    Make it with `Agreement.of`; to compute several measures, make it once.
+    """
+
+    shared: IntArray  # S of the notation: sizes on the diagonal
+    distinct: int  # rules that some set has; of matches on rows, no fewer than so many
+    identity: str = "codes"  # when two rules counted as the same
+
+    @classmethod
+    def of(
+        cls,
+        rule_sets: Iterable[Rules],
+        *,
+        identity: Identity = "codes",
+        X: Any = None,
+        overlap: float = SAME_ROWS,
+    ) -> Agreement:
+        """Return the agreement of rule sets, one from each run; parameters as of `dice`."""
+        check_choice("identity", identity, get_args(Identity))
+        if check_number("overlap", overlap) > 1:
+            raise InvalidParameter(f"overlap is {overlap!r}; pass a share of rows in (0, 1].")
+        if (X is not None) != (identity == "rows"):
+            raise InvalidParameter(
+                "X goes with identity='rows', which needs it to see where rules hold; "
+                + ("pass a table as X." if X is None else "leave it out.")
+            )
+        runs = read_runs(rule_sets, least=2)
+        if identity != "rows":
+            found = [keys(rules, identity) for rules in runs]
+            distinct = len(frozenset[Hashable]().union(*found))
+            return cls(pairwise(found, lambda a, b: len(a & b)), distinct, identity)
+        table = Table.from_any(X)
+        bits = [packed_rows(rules, table) for rules in runs]
+        shared = pairwise(bits, lambda a, b: matches(a, b, overlap))
+        return cls(shared, int(shared.max()), f"rows to {overlap:g}")
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of rules of each set."""
+        return np.diagonal(self.shared)
+
+    @property
+    def runs(self) -> int:
+        """Number of rule sets."""
+        return len(self.shared)
+
+    def similarity(self, measure: Measure = "dice") -> FloatArray:
+        """Return the similarity of the i-th to the j-th rule set: (runs, runs)."""
+        check_choice("measure", measure, get_args(Measure))
+        S, a, b = self.shared, self.sizes[:, None], self.sizes[None, :]
+        whole = {
+            "dice": (a + b) / 2.0,
+            "jaccard": a + b - S,
+            "ochiai": np.sqrt(a * b),
+            "pog": a + 0 * b,
+        }[measure]
+        neither = np.asarray((a == 0) & (b == 0), dtype=np.float64)
+        values: FloatArray = np.divide(S, whole, out=neither, where=whole > 0)
+        return values
+
+    def mean(
+        self,
+        measure: Measure = "dice",
+        *,
+        confidence: float = 0.95,
+        n_resamples: int = 1000,
+        random_state: Any = 0,
+    ) -> Estimate:
+        """Return the mean similarity of all pairs; see `empirical_stability`."""
+        _check_confidence(confidence)
+        D = self.similarity(measure)
+        np.fill_diagonal(D, 0.0)
+        T = self.runs
+        value, error, width = float(D.sum() / (T * (T - 1))), np.nan, np.nan
+        if T > 2:
+            rng = np.random.default_rng(resolve_seed(random_state))
+            draws = check_integer("n_resamples", n_resamples, least=20)
+            times = rng.multinomial(T, np.full(T, 1.0 / T), size=draws)
+            pairs = T * T - np.sum(times**2, axis=1)  # of two runs that differ
+            totals = np.sum((times @ D) * times, axis=1)
+            error = float((totals[pairs > 0] / pairs[pairs > 0]).std())
+            width = float(student.ppf((1.0 + confidence) / 2.0, T - 1)) * error
+        return Estimate(
+            estimate=value,
+            lower=float(np.clip(value - width, 0.0, 1.0)),
+            upper=float(np.clip(value + width, 0.0, 1.0)),
+            standard_error=error,
+            confidence=confidence,
+            measure=measure,
+            identity=self.identity,
+            runs=T,
+        )
+
+    def nogueira(self, n_candidates: int, *, confidence: float = 0.95) -> Estimate:
+        """Return Nogueira's measure; see `nogueira`.
+
+        With p_f the share of the runs that chose candidate f, n_bar the mean size and Z the
+        indicators of choices, their formulas need three sums, which S has:
+
+            sum_f p_f = n_bar,   sum_f p_f^2 = sum_ij S_ij / T^2,   sum_f Z_if p_f = sum_j S_ij / T
+        """
+        _check_confidence(confidence)
+        T, sizes = self.runs, self.sizes
+        d = check_integer("n_candidates", n_candidates, least=max(1, self.distinct))
+        mean_size = float(sizes.mean())
+        by_chance = mean_size / d * (1.0 - mean_size / d)
+        value, variance = 1.0, 0.0
+        if by_chance > 0:
+            spread = T / (T - 1) * (mean_size - float(self.shared.sum()) / T**2) / d
+            value = 1.0 - spread / by_chance
+            own, mean = sizes / d, mean_size / d
+            phi = self.shared.sum(axis=1) / (T * d) - own * mean
+            phi = phi + value / 2.0 * (2.0 * own * mean - own - mean + 1.0)
+            phi = phi / by_chance
+            variance = 4.0 / T**2 * float(np.sum((phi - phi.mean()) ** 2))
+        error = variance**0.5
+        width = float(norm.ppf((1.0 + confidence) / 2.0)) * error
+        return Estimate(
+            estimate=value,
+            lower=value - width,
+            upper=value + width,
+            standard_error=error,
+            confidence=confidence,
+            measure="nogueira",
+            identity=self.identity,
+            runs=T,
+        )
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Say so when a parameter is none of its choices."""
+    if value not in choices:
+        listed = ", ".join(map(repr, choices))
+        raise InvalidParameter(f"{name} is {value!r}; choose from {listed}.")
+
+
+def _check_confidence(confidence: float) -> None:
+    if check_number("confidence", confidence) >= 1:
+        raise InvalidParameter(f"confidence is {confidence!r}; pass a number between 0 and 1.")
