@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mossrules._typing import FloatArray
 from mossrules.candidates import Candidates
-from mossrules.chunks import resolve_n_jobs
 from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.estimators.inputs import read_features, read_training, take_names, target_name
 from mossrules.estimators.order import Rows
@@ -64,7 +63,7 @@ class RuleRegressor(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]  
             times the rows; others multiply the rows' part in the forest and in the loss.
         """
         self._check_parameters()
-        rows = read_training(self, X, y, sample_weight, n_jobs=resolve_n_jobs(self.n_jobs))
+        rows = read_training(self, X, y, sample_weight)
         self._target = y if isinstance(y, str) else None
         self._target_name = target_name(y)
         self._take(self._find(rows))

@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator
 
 from mossrules.binning import BinnedColumn, Binning
 from mossrules.candidates import Candidates, find_candidates
-from mossrules.chunks import resolve_n_jobs
 from mossrules.estimators.inputs import read_training
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidTable
@@ -30,9 +29,7 @@ def generation(estimator: Any) -> dict[str, Any]:
     return {name: getattr(estimator, name) for name in (*GENERATION, "n_jobs")}
 
 
-def candidates_for(
-    X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None, **parameters: Any
-) -> Candidates:
+def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Candidates:
     """Return the candidates that an estimator finds: those that its `fit` chooses from.
 
     Unlike those of `find_candidates` they do not depend on the order of the rows, and where nothing
@@ -41,7 +38,6 @@ def candidates_for(
     Parameters
     ----------
     X, y, sample_weight : as in `MossRegressor.fit`
-    n_jobs : threads; the result does not depend on it
     parameters : of the search, as in `find_candidates`; see `generation`
 
     Examples
@@ -53,8 +49,8 @@ def candidates_for(
     >>> len(one.rules_), len(two.rules_)
     (1, 2)
     """
-    rows = read_training(_Nobody(), X, y, sample_weight, n_jobs=resolve_n_jobs(n_jobs))
-    return find_in_rows(rows, n_jobs=n_jobs, **parameters)
+    rows = read_training(_Nobody(), X, y, sample_weight)
+    return find_in_rows(rows, **parameters)
 
 
 def find_in_rows(rows: Rows, *, n_trees: int = 500, **parameters: Any) -> Candidates:

@@ -24,7 +24,7 @@ from mossrules.table import Table, split_target
 __all__ = ["read_features", "read_training", "take_names", "target_name"]
 
 
-def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, n_jobs: int = 1) -> Rows:
+def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     """Return the rows to learn from; names and number of features are set on the estimator."""
     if getattr(y, "shape", ())[1:] == (1,):
         warnings.warn(
@@ -41,7 +41,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, *, n_jobs:
     weights = read_weights(sample_weight, table.n_rows)
     _check_names(estimator, without(X, y) if isinstance(y, str) else X, reset=True)
     named = hasattr(estimator, "feature_names_in_")
-    return settle_rows(replace(table, named=named), target, weights, n_jobs=n_jobs)
+    return settle_rows(replace(table, named=named), target, weights)
 
 
 def take_names(estimator: Any, candidates: Candidates) -> None:

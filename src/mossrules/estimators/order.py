@@ -1,30 +1,33 @@
 """Training rows in an order of their own, so that a fit does not depend on the order given.
 
-A forest draws its bootstrap by row number. Rows are therefore numbered by what they hold: sorted
-by a hash of the ranks of their values and target, and a row of whole weight w counts as w rows.
-The same rows in any order or unit, and integer weights in place of repeated rows, then give the
-same model, bit by bit.
+A forest draws its bootstrap by row number. Rows are therefore numbered by what they hold: sorted by
+target and, where that ties, by one column after the other, then shuffled by a seed that is made of
+ranks. A row of whole weight w counts as w rows. The same rows in any order or unit, and integer
+weights in place of repeated rows, then give the same model, bit by bit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 
 import numpy as np
 
-from mossrules._typing import AnyArray, BitArray, FloatArray, IntArray
-from mossrules.chunks import fold
-from mossrules.columns import NUMBERS, Column, Label
+from mossrules._typing import AnyArray, BitArray, BoolArray, FloatArray, IntArray
+from mossrules.columns import NUMBERS, Column, Kind
 from mossrules.table import Table
 
 __all__ = ["Rows", "settle_rows"]
 
 MOST_REPEATS = 10  # whole weights are repetitions as long as they make the table no longer than so
+SAMPLE_ROWS = 1000  # whose ranks decide how the rows are shuffled
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
+
+Key = Callable[[IntArray], FloatArray]  # from some rows to numbers by which to sort them
 
 
 @dataclass(frozen=True)
@@ -48,23 +51,20 @@ class Rows:
         return float(np.average(self.target, weights=self.weights))
 
 
-def settle_rows(
-    table: Table, target: FloatArray, weights: FloatArray | None, *, n_jobs: int = 1
-) -> Rows:
+def settle_rows(table: Table, target: FloatArray, weights: FloatArray | None) -> Rows:
     """Return the rows that count, in an order that depends on nothing but what they hold."""
     used = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights)
     values = [column.read(0, table.n_rows) for column in table.columns]
-
-    def key(position: int) -> BitArray:
-        if position == len(values):
-            return mix(ranks(target[used]), position)
-        read = values[position][used]
-        is_number = table.columns[position].kind in NUMBERS
-        return mix(ranks(read) if is_number else hashes(read), position)
-
-    keys = fold(key, range(len(values) + 1), np.add, n_jobs=n_jobs)
-    order = used[np.argsort(keys, kind="stable")]
-    if weights is not None and are_repetitions(weights):
+    keys: list[Key] = [target.take]
+    keys += [
+        partial(_column_key, column.kind, read)
+        for column, read in zip(table.columns, values, strict=True)
+    ]
+    repeated = weights is not None and are_repetitions(weights)
+    if weights is not None and not repeated:
+        keys.append(weights.take)  # rows may be alike in all else
+    order = shuffle_runs(*sort_rows(used, keys), keys)
+    if weights is not None and repeated:
         order, weights = np.repeat(order, weights[order].astype(np.int64)), None
     columns = tuple(
         Column(column.name, column.kind, partial(_read_rows, read, order), column.levels)
@@ -83,28 +83,64 @@ def are_repetitions(weights: FloatArray) -> bool:
     return whole and float(weights.sum()) <= MOST_REPEATS * len(weights)
 
 
-def ranks(numbers: FloatArray) -> BitArray:
-    """Return the rank of each number among the distinct ones, which no change of unit moves."""
-    return np.unique(numbers, return_inverse=True)[1].astype(np.uint64)
+def sort_rows(rows: IntArray, keys: Sequence[Key]) -> tuple[IntArray, BoolArray]:
+    """Return rows sorted by the keys, the first one first, and where each run of equals begins.
+
+    Only rows that are still tied are asked for the next key, and most targets leave few: sorting by
+    all columns of a large table would take longer than growing the forest.
+    """
+    rows = rows.copy()
+    begins = np.zeros(len(rows), dtype=bool)
+    begins[0] = True
+    for key in keys:
+        tied = np.flatnonzero(~(begins & np.append(begins[1:], True)))
+        if len(tied) == 0:
+            break
+        among, runs = key(rows[tied]), np.cumsum(begins[tied])
+        order = np.argsort(among)
+        if runs[-1] > 1:  # quicker than lexsort, which would sort by the key in a stable way too
+            order = order[np.argsort(runs[order], kind="stable")]
+        rows[tied], among = rows[tied][order], among[order]
+        begins[tied[1:]] |= among[1:] != among[:-1]
+    return rows, begins
 
 
-def hashes(labels: AnyArray) -> BitArray:
-    """Return a number for each label; not `hash`, which differs from one run to the next."""
-    known: dict[Label | None, int] = {}
-    for label in set(labels.tolist()):
-        text = f"{type(label).__name__}:{label}".encode(errors="surrogatepass")
-        known[label] = int.from_bytes(blake2b(text, digest_size=8).digest())
-    return np.array([known[label] for label in labels.tolist()], dtype=np.uint64)
+def shuffle_runs(rows: IntArray, begins: BoolArray, keys: Sequence[Key]) -> IntArray:
+    """Return the rows with runs of equals in random order, the same whatever their lengths.
+
+    Another table has another order, for rows of the same rank share their bootstrap: parts of a
+    table would be given more alike forests than parts of the world are.
+    """
+    runs = np.cumsum(begins).astype(np.uint64)
+    return rows[np.argsort(mix(runs + seed_of(rows[begins], keys)), kind="stable")]
 
 
-def mix(words: BitArray, position: int) -> BitArray:
-    """Return SplitMix64's numbers for the values of the column at a position, to be added up."""
-    state = words + GOLDEN * np.array(position + 1, dtype=np.uint64)
-    for _ in range(2):  # twice, so that positions and ranks, both small, cannot meet
-        for shift, factor in MIX:
-            state = (state ^ (state >> np.uint64(shift))) * factor
-        state = (state ^ (state >> np.uint64(31))) + GOLDEN
-    return state
+def seed_of(rows: IntArray, keys: Sequence[Key]) -> np.uint64:
+    """Return a hash of the ranks that some of the rows have in each key."""
+    places = np.linspace(0, len(rows) - 1, min(SAMPLE_ROWS, len(rows)))
+    sample = rows[places.astype(np.int64)]
+    digest = blake2b(str(len(rows)).encode(), digest_size=8)
+    for key in keys:
+        digest.update(np.unique(key(sample), return_inverse=True)[1].astype("<u4").tobytes())
+    return np.uint64(int.from_bytes(digest.digest(), "little"))
+
+
+def mix(numbers: BitArray) -> BitArray:
+    """Return the SplitMix64 numbers at some places of their sequence, all different."""
+    state = numbers * GOLDEN
+    for shift, factor in MIX:
+        state = (state ^ (state >> np.uint64(shift))) * factor
+    return state ^ (state >> np.uint64(31))
+
+
+def _column_key(kind: Kind, values: AnyArray, rows: IntArray) -> FloatArray:
+    """Return numbers by which to sort rows on a column; missing values come last, as one."""
+    read = values[rows]
+    if kind in NUMBERS:
+        return np.where(np.isnan(read), np.inf, read)
+    known = sorted(set(read.tolist()), key=lambda label: (type(label).__name__, str(label)))
+    rank = {label: number for number, label in enumerate(known)}
+    return np.array([rank[label] for label in read.tolist()], dtype=np.float64)
 
 
 def _read_rows(values: AnyArray, order: IntArray, start: int, stop: int) -> AnyArray:
