@@ -28,7 +28,7 @@ from mossrules._kernels.bitsets import (
     pack_conditions,
     pack_planes,
 )
-from mossrules._typing import AnyArray, BitArray, CodeArray, FloatArray, IntArray
+from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, FloatArray, IntArray
 from mossrules.binning import Binning
 from mossrules.chunks import Progress, fold
 from mossrules.encoded import EncodedChunk, EncodedTable
@@ -91,6 +91,13 @@ class Statistics:
 def activations(rules: Sequence[Rule], binning: Binning, codes: CodeArray) -> BitArray:
     """Return for each rule the set of rows of a chunk on which it holds, as bits."""
     return _Evaluator.of(rules, binning).activations(codes)
+
+
+def rule_columns(rules: Sequence[Rule], binning: Binning, codes: CodeArray) -> BoolArray:
+    """Return for each rule and each row of a chunk whether the rule holds there: (rules, rows)."""
+    octets = activations(rules, binning, codes).astype("<u8", copy=False).view(np.uint8)
+    holds = np.unpackbits(octets, axis=1, count=codes.shape[1], bitorder="little")
+    return holds.view(np.bool_)
 
 
 def compute_overlaps(

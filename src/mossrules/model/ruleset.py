@@ -26,7 +26,7 @@ from mossrules.model.storage import from_json, to_json
 from mossrules.model.text import to_markdown, to_text
 from mossrules.model.values import check_condition
 from mossrules.rules import Rule
-from mossrules.statistics import activations
+from mossrules.statistics import rule_columns
 from mossrules.table import Table
 
 __all__ = ["RuleSet"]
@@ -219,10 +219,7 @@ class RuleSet:
     def _activations(self, table: Table) -> Iterator[tuple[RowRange, BoolArray]]:
         """Yield chunks of rows and whether each rule holds there: (rules, rows)."""
         for rows in row_ranges(table.n_rows) if self.rules else ():
-            bits = activations(self.rules, self.binning, self.binning.encode(table, rows))
-            octets = bits.astype("<u8", copy=False).view(np.uint8)
-            holds = np.unpackbits(octets, axis=1, count=len(rows), bitorder="little")
-            yield rows, holds.view(np.bool_)
+            yield rows, rule_columns(self.rules, self.binning, self.binning.encode(table, rows))
 
     # --- importance -----------------------------------------------------------------------------
 
