@@ -1,3 +1,5 @@
 """What one would otherwise use: other learners of rules, on the same candidates or on their own."""
 
-__all__: list[str] = []
+from mossrules.baselines.sirus import SirusRegressor
+
+__all__ = ["SirusRegressor"]
