@@ -19,7 +19,8 @@ FLOW = [
     "solver", "frontier.sequence", "frontier.result", "frontier.ledger", "frontier.storage",
     "frontier.checkpoint", "frontier.progress", "frontier.tasks", "frontier.sweep",
     "frontier.approximate", "frontier",
-    "candidates", "model", "stability", "estimators", "baselines", "plots", "cli", "__main__",
+    "candidates", "model", "stability", "estimators", "baselines",
+    "evaluation", "plots", "cli", "__main__",
 ]  # fmt: skip
 PACKAGES = (
     "_kernels",
@@ -29,6 +30,7 @@ PACKAGES = (
     "stability",
     "estimators",
     "baselines",
+    "evaluation",
     "plots",
 )  # whose modules count as one
 

@@ -8,6 +8,7 @@ from mossrules._version import __version__
 if TYPE_CHECKING:
     from mossrules.candidates import Candidates, find_candidates
     from mossrules.estimators import MossRegressor
+    from mossrules.evaluation import FrontierEvaluation, evaluate_frontier
     from mossrules.exceptions import MossError
     from mossrules.frontier import Frontier
     from mossrules.generators import FittedEnsemble
@@ -21,12 +22,14 @@ __all__ = [
     "Candidates",
     "FittedEnsemble",
     "Frontier",
+    "FrontierEvaluation",
     "MossError",
     "MossRegressor",
     "Rule",
     "RuleSet",
     "Statistics",
     "__version__",
+    "evaluate_frontier",
     "find_candidates",
 ]
 
@@ -37,11 +40,13 @@ _HOME = {
     "Candidates": "mossrules.candidates",
     "FittedEnsemble": "mossrules.generators",
     "Frontier": "mossrules.frontier",
+    "FrontierEvaluation": "mossrules.evaluation",
     "MossError": "mossrules.exceptions",
     "MossRegressor": "mossrules.estimators",
     "Rule": "mossrules.rules",
     "RuleSet": "mossrules.model",
     "Statistics": "mossrules.statistics",
+    "evaluate_frontier": "mossrules.evaluation",
     "find_candidates": "mossrules.candidates",
 }
 

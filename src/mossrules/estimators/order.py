@@ -19,7 +19,7 @@ from mossrules._typing import AnyArray, BitArray, BoolArray, FloatArray, IntArra
 from mossrules.columns import NUMBERS, Column, Kind
 from mossrules.table import Table
 
-__all__ = ["Rows", "settle_rows"]
+__all__ = ["Rows", "settle_rows", "take_rows"]
 
 MOST_REPEATS = 10  # whole weights are repetitions as long as they make the table no longer than so
 SAMPLE_ROWS = 1000  # whose ranks decide how the rows are shuffled
@@ -37,6 +37,8 @@ class Rows:
     table: Table
     target: FloatArray
     weights: FloatArray | None
+    origin: IntArray  # which of the rows given each of these is
+    given: FloatArray  # the target of all rows given, in their order
 
     @property
     def is_constant(self) -> bool:
@@ -49,6 +51,11 @@ class Rows:
         if self.is_constant:
             return float(self.target[0])  # an average may be off by a rounding
         return float(np.average(self.target, weights=self.weights))
+
+    def part(self, positions: IntArray) -> Rows:
+        """Return some of the rows, as if they alone had been given."""
+        weights = None if self.weights is None else self.weights[positions]
+        return settle_rows(take_rows(self.table, positions), self.target[positions], weights)
 
 
 def settle_rows(table: Table, target: FloatArray, weights: FloatArray | None) -> Rows:
@@ -66,15 +73,18 @@ def settle_rows(table: Table, target: FloatArray, weights: FloatArray | None) ->
     order = shuffle_runs(*sort_rows(used, keys), keys)
     if weights is not None and repeated:
         order, weights = np.repeat(order, weights[order].astype(np.int64)), None
-    columns = tuple(
-        Column(column.name, column.kind, partial(_read_rows, read, order), column.levels)
-        for column, read in zip(table.columns, values, strict=True)
-    )
     return Rows(
-        Table(columns, len(order), table.named),
+        _take(table, values, order),
         target[order],
         None if weights is None else weights[order],
+        origin=order,
+        given=target,
     )
+
+
+def take_rows(table: Table, positions: IntArray) -> Table:
+    """Return some rows of a table, in the order of their positions."""
+    return _take(table, [column.read(0, table.n_rows) for column in table.columns], positions)
 
 
 def are_repetitions(weights: FloatArray) -> bool:
@@ -141,6 +151,14 @@ def _column_key(kind: Kind, values: AnyArray, rows: IntArray) -> FloatArray:
     known = sorted(set(read.tolist()), key=lambda label: (type(label).__name__, str(label)))
     rank = {label: number for number, label in enumerate(known)}
     return np.array([rank[label] for label in read.tolist()], dtype=np.float64)
+
+
+def _take(table: Table, values: Sequence[AnyArray], positions: IntArray) -> Table:
+    columns = tuple(
+        Column(column.name, column.kind, partial(_read_rows, read, positions), column.levels)
+        for column, read in zip(table.columns, values, strict=True)
+    )
+    return Table(columns, len(positions), table.named)
 
 
 def _read_rows(values: AnyArray, order: IntArray, start: int, stop: int) -> AnyArray:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from sklearn.utils.validation import check_is_fitted
@@ -247,21 +249,30 @@ class MossRegressor(RuleRegressor):
     def _solve_frontier(
         self, points: int | Literal["complete"], gap: float, time_budget: float | None
     ) -> Frontier:
-        problem, options = self.problem_, self._options(gap)
-        if problem is None:
+        if self.problem_ is None:
             return no_frontier(self.solution_, self.max_rules)
         floors: IntArray | Literal["complete"] = "complete"
         if points != "complete":
+            problem = self.problem_
             floors = epsilon_sequence(problem.statistics.counts, problem.max_rules)[:points]
-        return solve_frontier(
-            problem,
-            floors,
-            self.solver,
-            options,
-            time_budget=time_budget,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose > 0,
+        return self._solve_floors(
+            floors, gap, time_budget=time_budget, n_jobs=self.n_jobs, verbose=self.verbose > 0
         )
+
+    def _solve_floors(
+        self,
+        floors: Sequence[int] | IntArray | Literal["complete"],
+        gap: float,
+        *,
+        watch: Callable[[Snapshot], object] | None = None,
+        **how: Any,
+    ) -> Frontier:
+        """Return the choices at many floors among the candidates; `watch` may interrupt them."""
+        assert self.problem_ is not None  # noqa: S101  tells mypy what the callers know
+        options = self._options(gap)
+        if watch is not None:
+            options = replace(options, progress=watch)
+        return solve_frontier(self.problem_, floors, self.solver, options, **how)
 
     def __getattr__(self, name: str) -> Any:
         # Not a property: scikit-learn reads all of those to show a model in a notebook.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -34,13 +35,23 @@ class FrontierProgress:
 Listener = Callable[[FrontierProgress], object]
 
 
+class State(Protocol):
+    """What a line can show: how much is done, and what it has to say."""
+
+    @property
+    def done(self) -> int:
+        """Steps done."""
+
+
 @contextmanager
-def progress_line(verbose: bool, total: int | None) -> Iterator[Listener | None]:
+def progress_line(
+    verbose: bool, total: int | None, title: str = "frontier"
+) -> Iterator[Callable[[State], object] | None]:
     """Show a line of progress while the block runs, and give the function that updates it."""
     if not verbose:
         yield None
         return
-    columns = (TextColumn("frontier"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                TextColumn("{task.description}"))  # fmt: skip
     with Progress(*columns, transient=True) as line:
         task = line.add_task("", total=total)

@@ -58,11 +58,12 @@ def axes_for(ax: Axes | None) -> Axes:
     return ax
 
 
-def finish(ax: Axes, *, x: str, y: str) -> None:
-    """Give the axes their labels, whole numbers below, a faint grid and a legend."""
+def finish(ax: Axes, *, x: str, y: str, whole: bool = True) -> None:
+    """Give the axes their labels, whole numbers below if wanted, a faint grid and a legend."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)
-    ax.locator_params(axis="x", integer=True)
+    if whole:
+        ax.locator_params(axis="x", integer=True)
     ax.grid(visible=True, color="0.9", linewidth=0.6)
     ax.set_axisbelow(True)
     ax.legend(loc="best", fontsize="small", framealpha=0.9)

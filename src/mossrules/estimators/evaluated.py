@@ -1,0 +1,260 @@
+"""What cross-validation has found about each point of the trade-off, and the choice among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from mossrules._frames import Backend, make_frame
+from mossrules._typing import FloatArray
+from mossrules.estimators.choices import check_choice
+from mossrules.exceptions import InvalidParameter
+from mossrules.model import RuleSet
+from mossrules.solver import Status
+from mossrules.stability import Agreement, Estimate, Measure
+from mossrules.stability.identity import SAME_ROWS, Identity
+from mossrules.table import Table
+
+__all__ = ["EvaluatedPoint", "FoldPoint", "FrontierEvaluation", "Rule"]
+
+Rule = Literal["one-standard-error", "paired-standard-error", "best"]
+
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+STOPPED = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldPoint:
+    """What one fold has at one share of the largest stability."""
+
+    fold: int
+    share: float  # asked for
+    stability: float  # reached, as a share of the largest
+    loss: float  # H2 on the training rows
+    gap: float
+    status: Status
+    r2: float  # on the test rows; NaN where no selection meets the conditions
+    error: float  # mean squared error there
+    rules: RuleSet
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedPoint:
+    """What all folds have at one share of the largest stability."""
+
+    index: int
+    share: float
+    stability: float  # mean of what was reached
+    r2: float  # mean over the folds
+    r2_se: float  # standard error of that mean
+    error: float  # mean squared error, mean over the folds
+    rules: float  # mean number of rules
+    optimal: int  # folds that were solved to the gap
+    stopped: int  # folds that were not, for lack of time
+    approximate: int  # folds of a method that does not prove
+    dice: Estimate
+    jaccard: Estimate
+    ochiai: Estimate
+    pog: Estimate
+    nogueira: Estimate
+
+    @classmethod
+    def of(
+        cls, index: int, found: Sequence[FoldPoint], agreement: Agreement, n_candidates: int
+    ) -> EvaluatedPoint:
+        """Return the summary of the folds at one share."""
+        scores = np.array([each.r2 for each in found])
+        return cls(
+            index=index,
+            share=found[0].share,
+            stability=float(np.mean([each.stability for each in found])),
+            r2=float(scores.mean()),
+            r2_se=_standard_error(scores),
+            error=float(np.mean([each.error for each in found])),
+            rules=float(agreement.sizes.mean()),
+            optimal=sum(each.status is Status.OPTIMAL for each in found),
+            stopped=sum(each.status in STOPPED for each in found),
+            approximate=sum(each.status is Status.HEURISTIC for each in found),
+            **{measure: agreement.mean(measure) for measure in MEASURES},
+            nogueira=agreement.nogueira(max(1, n_candidates)),
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"EvaluatedPoint(share {self.share:.3g}: R2 {self.r2:.3f} +- {self.r2_se:.3f}, "
+            f"Dice {self.dice.estimate:.3f}, {self.rules:.3g} rules)"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FrontierEvaluation:
+    """Accuracy and stability out of sample, at each point of the trade-off.
+
+    `points` are in the order of their shares, the most stable first. `frame` has one row for each,
+    `folds` one for each fold and point, `choose` picks one, and `plot` draws all.
+    """
+
+    points: tuple[EvaluatedPoint, ...]
+    results: tuple[tuple[FoldPoint, ...], ...]  # by fold, then by point
+    n_candidates: int  # distinct rules that some fold could choose from
+    gap: float  # asked for
+    seconds: float
+
+    @classmethod
+    def of(
+        cls,
+        results: Sequence[Sequence[FoldPoint]],
+        *,
+        n_candidates: int,
+        gap: float,
+        seconds: float,
+        identity: Identity = "codes",
+        table: Table | None = None,
+        overlap: float = SAME_ROWS,
+    ) -> FrontierEvaluation:
+        """Return the evaluation of what the folds have found."""
+        points = []
+        for index, found in enumerate(zip(*results, strict=True)):
+            sets = [each.rules for each in found]
+            agreement = Agreement.of(sets, identity=identity, X=table, overlap=overlap)
+            points.append(EvaluatedPoint.of(index, found, agreement, n_candidates))
+        return cls(tuple(points), tuple(map(tuple, results)), n_candidates, gap, seconds)
+
+    # --- figures --------------------------------------------------------------------------------
+
+    @property
+    def shares(self) -> FloatArray:
+        """Share of the largest stability at each point."""
+        return np.array([point.share for point in self.points])
+
+    @property
+    def scores(self) -> FloatArray:
+        """R2 on the test rows: (folds, points)."""
+        return np.array([[each.r2 for each in fold] for fold in self.results])
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return len(self.results)
+
+    @property
+    def identity(self) -> str:
+        """When two rules counted as the same."""
+        return self.points[0].dice.identity
+
+    def rule_sets(self, index: int) -> list[RuleSet]:
+        """Return the rule sets of all folds at a point, for `mossrules.stability`."""
+        return [fold[index].rules for fold in self.results]
+
+    # --- choosing -------------------------------------------------------------------------------
+
+    def choose(self, rule: Rule = "one-standard-error") -> EvaluatedPoint:
+        """Return the point that a rule picks; its `share` is what `MossRegressor` takes.
+
+        Parameters
+        ----------
+        rule : {"one-standard-error", "paired-standard-error", "best"}
+            * "one-standard-error": of all points whose mean R2 is within one standard error of the
+              best mean (that of the best point, over the folds), the most stable.
+            * "paired-standard-error": likewise, with the standard error of the difference between
+              the two in the same fold. Folds differ in difficulty for all points alike; this rule
+              leaves that out, and so gives up less accuracy.
+            * "best": the point with the best mean R2, the most stable of those if there are more.
+        """
+        check_choice("rule", rule, get_args(Rule))
+        scores, means = self.scores, self.scores.mean(axis=0)
+        if np.isnan(means).all():
+            raise InvalidParameter("No point has a selection in all folds; relax the constraints.")
+        best = int(np.nanargmax(means))
+        behind = scores[:, [best]] - scores
+        allowed = {
+            "one-standard-error": np.full(len(means), self.points[best].r2_se),
+            "paired-standard-error": np.array([_standard_error(each) for each in behind.T]),
+            "best": np.zeros(len(means)),
+        }[rule]
+        # NaN compares as false: points without a score are never chosen.
+        within = means[best] - means <= allowed
+        return self.points[int(np.argmax(within))]
+
+    # --- showing --------------------------------------------------------------------------------
+
+    def frame(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each point.
+
+        Columns: `share` of the largest stability asked for, and `stability` reached on average;
+        `r2` on the test rows with its standard error `r2_se`, and `error`, the mean squared one;
+        `dice` with its interval, the other measures; `rules`, their mean number; in how many folds
+        the choice was `optimal` to the gap, `stopped` before, or `approximate`; and whether the
+        point is `chosen` by "one-standard-error".
+        """
+        chosen = self.choose()
+        names = ("share", "stability", "r2", "r2_se", "error")
+        rows = [
+            {
+                **{name: getattr(point, name) for name in names},
+                "dice": point.dice.estimate,
+                "dice_lower": point.dice.lower,
+                "dice_upper": point.dice.upper,
+                **{name: float(getattr(point, name)) for name in MEASURES[1:]},
+                "nogueira": point.nogueira.estimate,
+                **{name: getattr(point, name) for name in ("rules", "optimal", "stopped")},
+                "approximate": point.approximate,
+                "chosen": point is chosen,
+            }
+            for point in self.points
+        ]
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
+    def folds(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each fold and point."""
+        names = ("fold", "share", "stability", "loss", "gap", "r2", "error")
+        found = [each for fold in self.results for each in fold]
+        columns: dict[str, list[Any]] = {
+            name: [getattr(each, name) for each in found] for name in names
+        }
+        columns["status"] = [each.status.value for each in found]
+        columns["rules"] = [len(each.rules) for each in found]
+        return make_frame(columns, backend)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        measure: Measure | Literal["nogueira"] = "dice",
+        rule: Rule = "one-standard-error",
+    ) -> Any:
+        """Draw stability against R2 with matplotlib, and return the `EvaluationDisplay`.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib's axes to draw on; by default those of a new figure.
+        measure
+            What the horizontal axis has: "dice", "jaccard", "ochiai", "pog" or "nogueira".
+        rule
+            Whose choice to mark; see `choose`.
+        """
+        # The plots import this module, so it finds them by name, when they are wanted.
+        display = import_module("mossrules.plots").EvaluationDisplay
+        return display.from_evaluation(self, measure=measure, rule=rule).plot(ax)
+
+    def __repr__(self) -> str:
+        chosen = self.choose()
+        r2 = [point.r2 for point in self.points]
+        dice = [point.dice.estimate for point in self.points]
+        stopped = sum(point.stopped for point in self.points)
+        unfinished = f", {stopped} solves stopped early" if stopped else ""
+        return (
+            f"FrontierEvaluation({len(self.points)} points, {self.n_folds} folds, R2 {min(r2):.3f} "
+            f"to {max(r2):.3f}, Dice {min(dice):.3f} to {max(dice):.3f} (same {self.identity}), "
+            f"chosen share {chosen.share:.3g} with R2 {chosen.r2:.3f} and Dice "
+            f"{chosen.dice.estimate:.3f}{unfinished}, {self.seconds:.2g} s)"
+        )
+
+
+def _standard_error(values: FloatArray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values)))

@@ -1,0 +1,94 @@
+"""Which rows are for training and which for testing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import GroupKFold
+
+from mossrules._checks import check_integer
+from mossrules._typing import AnyArray, IntArray
+from mossrules.estimators.order import Rows
+from mossrules.exceptions import InvalidParameter
+
+__all__ = ["Split", "most_folds", "split_rows"]
+
+Split = tuple[IntArray, IntArray]  # positions, among the rows to learn from, to train and to test
+
+FEWEST = 2  # rows to test: R2 of a single one is not defined
+
+
+def split_rows(rows: Rows, cv: Any, groups: Any = None) -> list[Split]:
+    """Return the training and test rows of each fold.
+
+    A number of folds cuts the rows, in the order that `settle_rows` gives them, into blocks of
+    equal length: that order looks random but is the rows' own, so folds do not depend on the order
+    in which rows were given. Repetitions of a row stay together. With groups, rows of a group do.
+
+    A splitter of scikit-learn, or pairs of positions, refer to rows in the order given.
+    """
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        folds = check_integer("cv", cv, least=2)
+        if groups is None:
+            return _blocks(rows, folds)
+        cv = GroupKFold(folds)
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        cv = cv.split(np.empty((len(rows.given), 0)), rows.given, groups)
+    if isinstance(cv, str) or not isinstance(cv, Iterable):
+        raise InvalidParameter(
+            f"cv is {cv!r}; pass a number of folds, a splitter of scikit-learn, or pairs of "
+            "training and test rows."
+        )
+    splits = [_read_split(rows, fold, pair) for fold, pair in enumerate(cv)]
+    if len(splits) < 2:
+        raise InvalidParameter(
+            f"The number of folds in cv is {len(splits)}; stability can be seen from two on."
+        )
+    return splits
+
+
+def most_folds(rows: Rows) -> int:
+    """Return into how many folds the rows can be cut, so that each has enough of them to test."""
+    return len(np.unique(rows.origin)) // FEWEST
+
+
+def _blocks(rows: Rows, folds: int) -> list[Split]:
+    if folds > most_folds(rows):
+        raise InvalidParameter(
+            f"cv is {folds}, and with {len(np.unique(rows.origin))} rows there can be "
+            f"{most_folds(rows)} folds of {FEWEST} rows or more; ask for fewer, or add rows."
+        )
+    begins = np.diff(rows.origin, prepend=-1) != 0  # repetitions follow each other
+    number = np.cumsum(begins) - 1
+    block = number * folds // (number[-1] + 1)
+    return [(np.flatnonzero(block != i), np.flatnonzero(block == i)) for i in range(folds)]
+
+
+def _read_split(rows: Rows, fold: int, pair: Any) -> Split:
+    try:
+        train, test = (_read_positions(part, len(rows.given)) for part in pair)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"Fold {fold} of cv is no pair of positions of training and test rows, from 0 to "
+            f"{len(rows.given) - 1}; pass two arrays of integers."
+        ) from error
+    both = tuple(np.flatnonzero(np.isin(rows.origin, part)) for part in (train, test))
+    for name, part in zip(("train", "test"), both, strict=True):
+        if len(part) < FEWEST:
+            raise InvalidParameter(
+                f"Fold {fold} of cv has {len(part)} rows to {name}; it needs at least {FEWEST}."
+            )
+    return both[0], both[1]
+
+
+def _read_positions(part: Any, n_rows: int) -> AnyArray:
+    positions = np.asarray(part)
+    if positions.dtype == bool and positions.shape == (n_rows,):
+        return np.flatnonzero(positions)
+    if positions.ndim != 1 or (len(positions) and positions.dtype.kind not in "iu"):
+        raise ValueError(part)
+    if len(positions) and not 0 <= positions.min() <= positions.max() < n_rows:
+        raise ValueError(part)
+    return positions
