@@ -5,7 +5,6 @@ import pytest
 from typer.testing import CliRunner
 
 from mossrules import __version__, cli
-from mossrules.exceptions import InvalidTable
 
 runner = CliRunner()
 
@@ -48,17 +47,14 @@ def test_every_command_has_help():
         assert command.callback.__doc__.splitlines()[0][:40] in result.output
 
 
-def test_an_error_of_ours_is_one_sentence_and_a_failing_exit(monkeypatch, capsys):
-    """No traceback reaches a person at the terminal."""
-
-    def fail():
-        raise InvalidTable("The table has no columns; add some.")
-
-    monkeypatch.setattr(cli, "app", fail)
+def test_an_error_of_ours_is_one_sentence_and_a_failing_exit(monkeypatch, capsys, tmp_path):
+    """No traceback reaches a person at the terminal, and brackets in names are no markup."""
+    missing = str(tmp_path / "[/b].csv")
+    monkeypatch.setattr(sys, "argv", ["mossrules", "fit", missing, "--target", "y"])
     with pytest.raises(SystemExit) as stop:
         cli.main()
     assert stop.value.code == 1
-    assert capsys.readouterr().err == "error: The table has no columns; add some.\n"
+    assert capsys.readouterr().err == f"error: {missing} does not exist; check the path.\n"
 
 
 def test_the_installed_command_runs():

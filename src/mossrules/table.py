@@ -138,7 +138,7 @@ def _target_column(table: Table, name: str) -> Column:
             return column
     raise InvalidTarget(
         f"The target {name!r} is not a column of the table; pass the name of one, or the values."
-        + _did_you_mean(name, table.names)
+        + did_you_mean(name, table.names)
     )
 
 
@@ -245,10 +245,11 @@ def _checked(table: Table) -> Table:
 
 def _missing_columns_message(missing: list[str], available: list[str]) -> str:
     remedy = f"known from training; add {'it' if len(missing) == 1 else 'them'}."
-    return f"The table lacks {_listed(missing)}, {remedy}" + _did_you_mean(missing[0], available)
+    return f"The table lacks {_listed(missing)}, {remedy}" + did_you_mean(missing[0], available)
 
 
-def _did_you_mean(name: str, available: Sequence[str]) -> str:
+def did_you_mean(name: str, available: Sequence[str]) -> str:
+    """Return a question that names the closest of the names there are, or nothing."""
     close = difflib.get_close_matches(name, available, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 

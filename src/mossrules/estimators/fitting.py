@@ -21,7 +21,7 @@ from mossrules.model import RuleSet
 from mossrules.solver import Report, Solution, Status
 from mossrules.statistics import Statistics
 
-__all__ = ["REFIT_RIDGE", "make_rules", "no_frontier", "no_rules", "refit_weights"]
+__all__ = ["REFIT_RIDGE", "make_rules", "no_frontier", "no_rules", "refit_weights", "training_r2"]
 
 REFIT_RIDGE = 1e-3  # the paper's authors'; next to sums over rows it only settles ties
 
@@ -33,6 +33,16 @@ def refit_weights(statistics: Statistics, support: IntArray) -> tuple[FloatArray
     A = G - np.outer(u, u) / statistics.n + REFIT_RIDGE * np.eye(len(support))
     w: FloatArray = np.asarray(np.linalg.solve(A, q), dtype=np.float64)
     return w, -float(u @ w) / statistics.n
+
+
+def training_r2(statistics: Statistics, support: IntArray) -> float:
+    """Return R2 of the refitted rules on the training rows, from the statistics alone."""
+    if not statistics.yy:
+        return 1.0  # a constant target is met
+    (w, a), G = refit_weights(statistics, support), statistics.G[np.ix_(support, support)]
+    u = statistics.values[support] * statistics.support[support]
+    left = statistics.yy - 2.0 * statistics.q[support] @ w + w @ G @ w
+    return 1.0 - float(left + 2.0 * a * (u @ w) + statistics.n * a**2) / statistics.yy
 
 
 def make_rules(

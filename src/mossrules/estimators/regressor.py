@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ from mossrules.estimators.fitting import make_rules, no_frontier, no_rules
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.frontier import Frontier, epsilon_sequence, solve_frontier
+from mossrules.frontier.progress import Listener
 from mossrules.solver import Options, Problem, Snapshot, Solution, Status, solve
 from mossrules.solver.options import Method
 
@@ -225,6 +227,8 @@ class MossRegressor(RuleRegressor):
         gap: float = 0.01,
         *,
         time_budget: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Listener | None = None,
     ) -> Frontier:
         """Return the best fit at many levels of stability, among the candidates that `fit` found.
 
@@ -237,17 +241,26 @@ class MossRegressor(RuleRegressor):
             Largest relative distance of each point from its optimum.
         time_budget : float, optional
             Seconds for all floors together.
+        checkpoint, progress
+            A file to go on from after a stop, and a function to call after each floor, as in
+            `solve_frontier`.
         """
         check_is_fitted(self)
         if points != "complete":
             check_integer("points", points)
         key = (points, gap, time_budget)
         if key not in self._frontiers:
-            self._frontiers[key] = self._solve_frontier(points, gap, time_budget)
+            self._frontiers[key] = self._solve_frontier(
+                *key, checkpoint=checkpoint, progress=progress
+            )
         return self._frontiers[key]
 
     def _solve_frontier(
-        self, points: int | Literal["complete"], gap: float, time_budget: float | None
+        self,
+        points: int | Literal["complete"],
+        gap: float,
+        time_budget: float | None,
+        **record: Any,
     ) -> Frontier:
         if self.problem_ is None:
             return no_frontier(self.solution_, self.max_rules)
@@ -256,7 +269,12 @@ class MossRegressor(RuleRegressor):
             problem = self.problem_
             floors = epsilon_sequence(problem.statistics.counts, problem.max_rules)[:points]
         return self._solve_floors(
-            floors, gap, time_budget=time_budget, n_jobs=self.n_jobs, verbose=self.verbose > 0
+            floors,
+            gap,
+            time_budget=time_budget,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose > 0,
+            **record,
         )
 
     def _solve_floors(

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mossrules._files import replace_file
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidFile
 from mossrules.frontier.result import FrontierPoint
@@ -104,7 +105,7 @@ class Checkpoint:
         text = json.dumps(strict(content), allow_nan=False)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(self.path, text)
+            replace_file(self.path, text)
         except OSError as reason:
             raise InvalidFile(
                 f"The checkpoint {self.path} cannot be written ({reason}); choose another path."
@@ -135,18 +136,3 @@ def _point_of_cut(content: Mapping[str, Any], m: int) -> Point:
     if len(rules) != len(z) or rules.max(initial=0) >= m:
         raise ValueError("a cut is not at a point of the problem")
     return rules, z
-
-
-def _replace(path: Path, text: str) -> None:
-    """Put a text in the place of a file; a reader sees the old one or the new one."""
-    # Always the same name: what a killed process leaves behind, the next one writes over.
-    temporary = path.with_name(f"{path.name}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -1,4 +1,4 @@
-"""The command line: parses, calls the library, prints. No mathematics here."""
+"""`mossrules demo`: candidate rules of bundled data, found twice."""
 
 from __future__ import annotations
 
@@ -7,46 +7,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from mossrules import __version__
-from mossrules.exceptions import MossError
+from mossrules.cli._console import out
 
 if TYPE_CHECKING:
     from mossrules._typing import FloatArray
     from mossrules.candidates import Candidates
 
-app = typer.Typer(
-    help="Short rule sets that predict well and come out the same when the data are perturbed.",
-    add_completion=False,
-    no_args_is_help=True,
-)
-console = Console(highlight=False)
+__all__ = ["demo"]
 
 
-def main() -> None:
-    """Run the command line; an error of ours is one sentence and a non-zero exit."""
-    try:
-        app()
-    except MossError as error:
-        Console(stderr=True, highlight=False).print(f"[bold red]error:[/] {error}", soft_wrap=True)
-        raise SystemExit(1) from None
-
-
-@app.callback(invoke_without_command=True)
-def root(
-    *,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
-) -> None:
-    """Short rule sets that predict well and come out the same when the data are perturbed."""
-    if version:
-        console.print(f"mossrules {__version__}")
-        raise typer.Exit
-
-
-@app.command()
 def demo(
     *,
     rules: Annotated[int, typer.Option(min=1, help="How many rules to print.")] = 12,
@@ -62,7 +35,7 @@ def demo(
 
     data = load_diabetes(scaled=False)
     measurements = dict(zip(data.feature_names, data.data.T, strict=True))
-    console.print(
+    out.print(
         f"[bold]mossrules {__version__}[/]  {len(data.target)} patients, {len(measurements)} "
         "measurements, target: disease progression after a year\n"
     )
@@ -70,8 +43,8 @@ def demo(
     kept = np.arange(len(data.target)) % 10 != 0
     fewer = {name: values[kept] for name, values in measurements.items()}
     again, _ = _find(fewer, data.target[kept], trees, seed)
-    console.print(_rules_table(found, again, rules))
-    console.print(
+    out.print(_rules_table(found, again, rules))
+    out.print(
         f"\n{found!r} in {seconds:.2f} s.\n"
         "[dim]found: share of trees that made the rule; again: the same without every tenth "
         "patient; rows: share of patients it holds for; mean: their mean target.[/]"
@@ -85,7 +58,7 @@ def _find(
     from mossrules.candidates import find_candidates  # noqa: PLC0415  loads numba
 
     started = time.perf_counter()
-    with Progress(console=console, transient=True) as bar:
+    with Progress(console=out, transient=True) as bar:
         task = bar.add_task("compiling (first run only)", total=None)
         found = find_candidates(
             table,

@@ -1,0 +1,12 @@
+"""The command line: parses, calls the library, prints. No mathematics here."""
+
+from mossrules.cli._app import app, main
+from mossrules.cli.demo import demo
+from mossrules.cli.fit import fit
+from mossrules.cli.frontier import frontier
+from mossrules.cli.predict import predict
+
+__all__ = ["app", "main"]
+
+for command in (demo, fit, predict, frontier):
+    app.command()(command)

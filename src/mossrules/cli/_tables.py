@@ -1,0 +1,127 @@
+"""Models and frontiers as tables for people, and as content for machines."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from mossrules.estimators import MossRegressor
+    from mossrules.frontier import Frontier
+    from mossrules.model import RuleSet
+    from mossrules.solver import Solution
+
+__all__ = [
+    "certificate",
+    "frontier_rows",
+    "frontier_table",
+    "model_content",
+    "rules_table",
+    "solution_content",
+]
+
+
+def rules_table(ruleset: RuleSet) -> Table:
+    """Return the rules with their weights, the share of rows and the share of trees."""
+    from mossrules.model.figures import HEADER, table_rows  # noqa: PLC0415  loads NumPy
+
+    table = Table()
+    for heading in HEADER[:-1]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(HEADER[-1], overflow="fold")
+    for row in table_rows(ruleset):
+        cells = (row.weight, row.support, row.proportion, row.rule)
+        table.add_row(*map(Text, cells))  # not as markup: names of columns have brackets too
+    return table
+
+
+def certificate(solution: Solution) -> str:
+    """Return one line on how good the choice is known to be."""
+    from mossrules.solver import Status  # noqa: PLC0415  loads numba
+
+    seconds = f"{solution.report.seconds:.2g} s"
+    if solution.status is Status.OPTIMAL:
+        return f"Optimal: proven to within {solution.gap:.2%} of the best choice, in {seconds}."
+    if solution.status is Status.HEURISTIC:
+        return f"Heuristic: found by {solution.report.method} in {seconds}, without a proof."
+    return (
+        f"Not proven: {solution.status.value} after {seconds}, with a gap of {solution.gap:.2%} "
+        "left; allow more time, or a larger gap."
+    )
+
+
+def solution_content(solution: Solution, frontier_share: float) -> dict[str, Any]:
+    """Return a choice and its certificate for machines."""
+    return {
+        "status": solution.status.value,
+        "rules": len(solution.support),
+        "loss": solution.loss,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "stability": solution.stability,
+        "stability_share": frontier_share,
+        "method": solution.report.method,
+        "seconds": solution.report.seconds,
+    }
+
+
+def model_content(model: MossRegressor, r2: float) -> dict[str, Any]:
+    """Return all that is said of a fitted model, for machines."""
+    statistics = model.candidates_.statistics
+    return {
+        "model": json.loads(model.rules_.to_json()),
+        "texts": model.rules_.texts,
+        "solution": solution_content(model.solution_, share_of_largest(model)),
+        "r2_training": r2,
+        "rows": round(statistics.n),
+        "candidates": len(model.candidates_),
+    }
+
+
+def share_of_largest(model: MossRegressor) -> float:
+    """Return the stability of a model as a share of the most that there is."""
+    largest = 0 if model.problem_ is None else model.problem_.largest_stability
+    return model.solution_.stability / largest if largest else 1.0
+
+
+# --- frontiers ----------------------------------------------------------------------------------
+
+
+def frontier_rows(model: MossRegressor, frontier: Frontier) -> list[dict[str, Any]]:
+    """Return what is said of each point, the most stable first."""
+    from mossrules.estimators.fitting import training_r2  # noqa: PLC0415  loads numba
+
+    points = frontier.points
+    knee = frontier.knee() if len(points) > 2 else None
+    return [
+        {
+            "index": index,
+            **solution_content(point, frontier.share(point.stability)),
+            "r2_training": training_r2(model.candidates_.statistics, point.support),
+            "knee": point is knee,
+        }
+        for index, point in enumerate(points)
+    ]
+
+
+def frontier_table(rows: list[dict[str, Any]]) -> Table:
+    """Return one line for each point of a frontier."""
+    table = Table()
+    for heading in ("point", "rules", "stability", "share", "loss", "R2", "gap"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("status")
+    for row in rows:
+        table.add_row(
+            f"{'*' if row['knee'] else ''}{row['index']}",
+            str(row["rules"]),
+            str(row["stability"]),
+            f"{row['stability_share']:.1%}",
+            f"{row['loss']:.6g}",
+            f"{row['r2_training']:.4f}",
+            f"{row['gap']:.2%}",
+            row["status"],
+        )
+    return table

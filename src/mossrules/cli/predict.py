@@ -1,0 +1,162 @@
+"""`mossrules predict`: apply a rule set to a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mossrules._files import check_place, write_file
+from mossrules.cli import _options as options
+from mossrules.cli._console import print_json, print_plain
+from mossrules.exceptions import InvalidFile, InvalidParameter
+
+if TYPE_CHECKING:
+    from mossrules.files import Columns
+    from mossrules.model import RuleSet
+
+__all__ = ["predict"]
+
+PREDICTION = "prediction"
+
+
+def predict(
+    model: Annotated[
+        Path, typer.Argument(help="A rule set that fit has written.", show_default=False)
+    ],
+    data: options.Data,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="CSV", help="Where to write, instead of printing."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="COLUMN",
+            help="Column to write beside the prediction, such as a key; may be repeated.",
+        ),
+    ] = None,
+    explain: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="ROW", help="Explain the prediction for one row, the first being 1."
+        ),
+    ] = None,
+    as_json: options.Json = False,
+    delimiter: options.Delimiter = None,
+) -> None:
+    """Predict each row of a CSV or Parquet file, or explain one of them."""
+    if output is not None:
+        check_place(output)
+    if PREDICTION in (keep or []):
+        raise InvalidParameter(f"--keep has {PREDICTION!r}, the name of the new column; rename it.")
+    ruleset = read_model(model)
+    table = read_features(data, ruleset, delimiter)
+    if explain is not None:
+        show_explanation(ruleset, table, explain, as_json=as_json)
+        return
+    columns = read_kept(data, keep or [], delimiter)
+    columns[PREDICTION] = ruleset.predict(table).tolist()
+    if as_json:
+        print_json(columns)
+    elif output is None:
+        print_plain(as_csv(columns).rstrip("\n"))
+    else:
+        write_file(output, as_csv(columns))
+
+
+def read_model(path: Path) -> RuleSet:
+    """Return the rule set in a file."""
+    from mossrules.model import RuleSet  # noqa: PLC0415  the command line starts without NumPy
+
+    try:
+        return RuleSet.from_json(path.read_bytes())
+    except FileNotFoundError:
+        raise InvalidFile(f"{path} does not exist; write a model with fit --output.") from None
+    except OSError as reason:
+        raise InvalidFile(
+            f"{path} cannot be read ({reason.strerror or reason}); check the path."
+        ) from reason
+    except InvalidFile as reason:
+        raise InvalidFile(f"{path} holds no model. {reason}") from reason
+
+
+def read_features(path: Path, ruleset: RuleSet, delimiter: str | None) -> Columns:
+    """Return the columns that rules use, in the types they had in training."""
+    from mossrules.files import read_file  # noqa: PLC0415  loads narwhals
+
+    # Columns without names go by position, and some column has to tell the number of rows.
+    by_name = ruleset.binning.named and bool(ruleset.features)
+    return read_file(
+        path,
+        only=ruleset.features if by_name else None,
+        required=ruleset.features if by_name else (),
+        kinds={column.name: column.kind for column in ruleset.binning.columns},
+        delimiter=delimiter,
+    )
+
+
+def read_kept(path: Path, names: Sequence[str], delimiter: str | None) -> dict[str, list[Any]]:
+    """Return columns to write beside the predictions, as text; None where a value is missing."""
+    from mossrules.columns import Kind  # noqa: PLC0415
+    from mossrules.files import read_file  # noqa: PLC0415
+
+    if not names:
+        return {}
+    kept = read_file(
+        path,
+        only=names,
+        required=names,
+        kinds=dict.fromkeys(names, Kind.CATEGORICAL),
+        delimiter=delimiter,
+    )
+    return {
+        name: [None if value is None else str(value) for value in _listed(kept[name])]
+        for name in names
+    }
+
+
+def _listed(vector: Any) -> list[Any]:
+    """Return the values of an array, or of a series of pyarrow or polars."""
+    method = next(name for name in ("to_pylist", "to_list", "tolist") if hasattr(vector, name))
+    values: list[Any] = getattr(vector, method)()
+    return values
+
+
+def as_csv(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Return columns as the text of a CSV file."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def show_explanation(ruleset: RuleSet, table: Columns, row: int, *, as_json: bool) -> None:
+    """Print which rules hold for a row, counted from 1, and what each adds."""
+    from mossrules.table import Table  # noqa: PLC0415  loads narwhals
+
+    n_rows = Table.from_any(table).n_rows
+    if row > n_rows:
+        raise InvalidParameter(f"--explain is {row} and the file has {n_rows} rows; name one.")
+    alone = {name: values[row - 1 : row] for name, values in table.items()}
+    found = ruleset.explain(Table.from_any(alone))
+    if not as_json:
+        print_plain(repr(found))
+        return
+    parts = zip(found.texts, found.weights, found.holds, found.contributions, strict=True)
+    names = ("rule", "weight", "holds", "contribution")
+    print_json(
+        {
+            "row": row,
+            PREDICTION: found.prediction,
+            "intercept": found.intercept,
+            "rules": [dict(zip(names, part, strict=True)) for part in parts],
+        }
+    )

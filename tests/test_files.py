@@ -1,0 +1,303 @@
+import gzip
+import importlib.util
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mossrules import files
+from mossrules._files import check_place, write_file
+from mossrules.columns import Kind
+from mossrules.exceptions import InvalidFile, MissingColumns, MissingDependency
+from mossrules.files import WORDS_FOR_MISSING, read_file
+from mossrules.table import Table
+
+
+def write(folder, text, name="data.csv"):
+    """Write a text to a file and return its path."""
+    path = folder / name
+    data = text if isinstance(text, bytes) else text.encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+def kinds_of(columns):
+    """Return the kinds that the library sees."""
+    return [column.kind for column in Table.from_any(columns).columns]
+
+
+def listed(columns):
+    """Return columns as lists, with None for what is missing."""
+    return {
+        name: [None if pd.isna(value) else value for value in np.asarray(values).tolist()]
+        for name, values in columns.items()
+    }
+
+
+# --- types ----------------------------------------------------------------------------------------
+
+
+def test_types_are_those_of_all_fields(tmp_path):
+    """Numbers, truth values and text are told apart, with missing values among any of them."""
+    text = "n,b,t,m\n1,true,red,\n NA,,7,NA\n-2.5e3,FALSE,NA,null\n".replace(" NA", "NA")
+    columns = read_file(write(tmp_path, text))
+    assert listed(columns) == {
+        "n": [1.0, None, -2500.0],
+        "b": [True, None, False],
+        "t": ["red", "7", None],
+        "m": [None, None, None],
+    }
+    assert kinds_of(columns) == [Kind.NUMERIC, Kind.BOOLEAN, Kind.CATEGORICAL, Kind.NUMERIC]
+
+
+@pytest.mark.parametrize("field", ["1_000", "0x1F", "1,5", "12a", "true", "--", "1 2"])
+def test_what_is_no_number_makes_text(tmp_path, field):
+    """One field that no other program would take for a number makes the column text."""
+    columns = read_file(write(tmp_path, f'a,b\n1,"{field}"\n2,3\n'))
+    assert columns["b"].tolist() == [field, "3"]
+
+
+@pytest.mark.parametrize("word", sorted(WORDS_FOR_MISSING))
+def test_words_for_missing_are_missing_everywhere(tmp_path, word):
+    """Each word is missing among numbers and among labels."""
+    columns = read_file(write(tmp_path, f"n,t\n1,a\n{word},{word}\n"))
+    assert listed(columns) == {"n": [1.0, None], "t": ["a", None]}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 100])
+def test_the_length_of_blocks_does_not_matter(tmp_path, monkeypatch, rows):
+    """Types that show late, and all kinds of beginnings, give the same columns."""
+    text = (
+        "late,missing,truth,mixed,number\n"
+        "1,,true,true,1\n2,,,1,\n3,NA,false,2,3\n,x,,3,4\nx,y,true,false,5\n6,,true,1,6.5\n"
+    )
+    path = write(tmp_path, text)
+    monkeypatch.setattr(files, "BLOCK_ROWS", rows)
+    assert listed(read_file(path)) == {
+        "late": ["1", "2", "3", None, "x", "6"],
+        "missing": [None, None, None, "x", "y", None],
+        "truth": [True, None, False, None, True, True],
+        "mixed": ["true", "1", "2", "3", "false", "1"],
+        "number": [1.0, None, 3.0, 4.0, 5.0, 6.5],
+    }
+
+
+def test_known_kinds_are_kept(tmp_path):
+    """Codes that look like numbers stay text, and truth values count as numbers, when asked."""
+    path = write(tmp_path, "zip,flag\n01,true\n02,0\n,NA\n")
+    columns = read_file(path, kinds={"zip": Kind.CATEGORICAL, "flag": Kind.BOOLEAN})
+    assert listed(columns) == {"zip": ["01", "02", None], "flag": [1.0, 0.0, None]}
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_numbers_survive_in_every_bit(tmp_path_factory, numbers):
+    """A float that Python writes is the float that is read."""
+    path = tmp_path_factory.mktemp("numbers") / "data.csv"
+    pd.DataFrame({"x": numbers, "y": 1}).to_csv(path, index=False)
+    np.testing.assert_array_equal(read_file(path)["x"], numbers)
+
+
+NAMES = ['quo"te', "com,ma", "line\nbreak", "naïve ☃", " space ", "[bold]", "SELECT", "עברית"]
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz", "data.tsv", "data.parquet"])
+def test_hostile_names_and_labels_survive(tmp_path, name):
+    """Quotes, commas, line breaks and any script come back from every format."""
+    frame = pd.DataFrame({each: [f"{each}1", f"{each}2"] for each in NAMES})
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if name.endswith("tsv") else ",")
+    columns = read_file(path)
+    assert list(columns) == NAMES
+    assert [list(map(str, values)) for values in columns.values()] == frame.T.to_numpy().tolist()
+
+
+def test_blank_lines_marks_and_line_ends_do_not_matter(tmp_path):
+    """A mark at the start, Windows' line ends and blank lines are read over."""
+    path = write(tmp_path, b"\xef\xbb\xbfa,b\r\n1,2\r\n\r\n3,4\r\n\r\n")
+    assert listed(read_file(path)) == {"a": [1.0, 3.0], "b": [2.0, 4.0]}
+
+
+# --- which columns --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
+def test_columns_are_chosen_by_name(tmp_path, name):
+    """Some can be left out or asked for; one that has to be there and is not is named."""
+    frame = pd.DataFrame({"id": [1, 2], "bmi": [20.5, 30.0], "age": [40, 50]})
+    path = tmp_path / name
+    frame.to_csv(path, index=False) if name.endswith("csv") else frame.to_parquet(path)
+    assert list(read_file(path, drop=["id"])) == ["bmi", "age"]
+    assert list(read_file(path, only=["age", "height"])) == ["age"]
+    with pytest.raises(MissingColumns, match=r"no column 'bmo'.* Did you mean 'bmi'\?"):
+        read_file(path, required=["bmo"])
+    with pytest.raises(MissingColumns, match="no column 'key'"):
+        read_file(path, drop=["key"])
+
+
+def test_a_column_without_a_name_can_be_dropped(tmp_path):
+    """The index that pandas writes has no name: it is refused, or dropped by its empty name."""
+    path = tmp_path / "data.csv"
+    pd.DataFrame({"a": [1.0, 2.0]}).to_csv(path)
+    with pytest.raises(InvalidFile, match="no name for column 1; name it"):
+        read_file(path)
+    assert list(read_file(path, drop=[""])) == ["a"]
+    assert list(read_file(path, only=["a"])) == ["a"]
+
+
+# --- what is wrong with a file --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("data.csv", "", "is empty"),
+        ("data.csv", "\n\n", "is empty"),
+        ("data.csv", "a,b\n", "no rows"),
+        ("data.csv", "a,b\n1,2\n3\n", "line 3: 1 fields where the header has 2"),
+        ("data.csv", "a,b\n1,2\n\n3,4,5\n", "line 4: 3 fields where the header has 2"),
+        ("data.csv", "a,a\n1,2\n", "more than one column 'a'"),
+        ("data.csv", "a;b\n1;2\n", "which may be ';'"),
+        ("data.csv", 'a,b\n1,"2\n', "line 2: unexpected end of data"),
+        ("data.csv", 'a,b\n1,"2"x\n', "line 2: .*check its quotes"),
+        ("data.csv", b"a,b\n1,\xe9t\xe9\n", "not text in UTF-8 .byte 0xe9"),
+        ("data.xlsx", "a,b\n1,2\n", "neither CSV nor Parquet by its name"),
+        ("data.parquet", "a,b\n1,2\n", "cannot be read as Parquet"),
+        ("data.csv", "a,y\n1,2\n2,ten\n", "line 3: column 'y' is 'ten', which is not a number"),
+        ("data.csv", "a,y\n1,2\n2,1_0\n", "line 3: column 'y' is '1_0', which is not"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_with_the_line(tmp_path, name, text, words):
+    """Each thing that can be wrong is named, with its line where there is one."""
+    path = write(tmp_path, text, name)
+    with pytest.raises(InvalidFile, match=words) as caught:
+        read_file(path, kinds={"y": Kind.NUMERIC})
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_line_is_the_line_of_the_file(tmp_path):
+    """Blank lines and fields of several lines are counted."""
+    path = write(tmp_path, 't,y\n"two\nlines",1\n\nb,x\n')
+    with pytest.raises(InvalidFile, match="line 5: column 'y'"):
+        read_file(path, kinds={"y": Kind.NUMERIC})
+
+
+def test_places_without_a_file_are_named(tmp_path):
+    """A file that is not there, a folder, and half a gzip file are told apart."""
+    with pytest.raises(InvalidFile, match="does not exist"):
+        read_file(tmp_path / "none.csv")
+    with pytest.raises(InvalidFile, match="is a folder"):
+        read_file(tmp_path)
+    whole = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)
+    (tmp_path / "half.csv.gz").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "none.csv.gz").write_bytes(b"a,b\n1,2\n")
+    for name in ("half.csv.gz", "none.csv.gz"):
+        with pytest.raises(InvalidFile, match="not a whole gzip file"):
+            read_file(tmp_path / name)
+    with pytest.raises(InvalidFile, match="one character"):
+        read_file(write(tmp_path, "a,b\n1,2\n"), delimiter="::")
+
+
+# --- Parquet --------------------------------------------------------------------------------------
+
+
+def test_parquet_keeps_its_types(tmp_path):
+    """Categories, booleans and nulls are what they were; whole numbers become text if asked."""
+    frame = pl.DataFrame(
+        {"n": [1.5, None], "b": [True, None], "c": ["x", None], "code": [3, 4]},
+        schema_overrides={"c": pl.Categorical},
+    )
+    path = tmp_path / "data.parquet"
+    frame.write_parquet(path)
+    columns = read_file(path, kinds={"code": Kind.CATEGORICAL, "n": Kind.CATEGORICAL})
+    assert kinds_of(columns) == [Kind.NUMERIC, Kind.BOOLEAN, *[Kind.CATEGORICAL] * 2]
+    table = Table.from_any(columns)
+    assert table.columns[3].read(0, 2).tolist() == ["3", "4"]
+    assert math.isnan(table.columns[0].read(0, 2)[1])
+    frame.clear().write_parquet(path)
+    with pytest.raises(InvalidFile, match="no rows"):
+        read_file(path)
+
+
+def test_parquet_is_read_by_whichever_library_is_there(tmp_path, monkeypatch):
+    """Without pyarrow polars reads it, and without both the error names what to install."""
+    path = tmp_path / "data.parquet"
+    pl.DataFrame({"a": [1, 2], "b": ["x", "y"]}).write_parquet(path)
+    find = importlib.util.find_spec
+    hidden = {"pyarrow"}
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in hidden else find(name)
+    )
+    columns = read_file(path, only=["b"])
+    assert isinstance(columns["b"], pl.Series)
+    (tmp_path / "bad.parquet").write_text("no")
+    with pytest.raises(InvalidFile, match="cannot be read as Parquet"):
+        read_file(tmp_path / "bad.parquet")
+    hidden.add("polars")
+    with pytest.raises(MissingDependency, match=r"pip install \"mossrules\[parquet\]\""):
+        read_file(path)
+
+
+def test_csv_needs_no_frame_library(tmp_path):
+    """The core install reads CSV files."""
+    path = write(tmp_path, "a,b\n1,x\n2,y\n")
+    code = (
+        "import sys, pathlib\n"
+        "for name in ('pandas', 'polars', 'pyarrow'): sys.modules[name] = None\n"
+        "from mossrules.files import read_file\n"
+        f"print(read_file(pathlib.Path({str(path)!r}))['b'].tolist())\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "['x', 'y']"
+
+
+def test_arrow_dictionaries_can_be_sliced(tmp_path):
+    """Columns of a Parquet file behave like those of a table."""
+    path = tmp_path / "data.parquet"
+    pd.DataFrame({"a": pd.Categorical(["x", "y"])}).to_parquet(path)
+    column = read_file(path)["a"]
+    assert isinstance(column, pa.ChunkedArray)
+    assert Table.from_any({"a": column[1:2]}).columns[0].read(0, 1).tolist() == ["y"]
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def test_files_are_written_whole(tmp_path):
+    """The new content takes the place of the old, and nothing else is left behind."""
+    path = tmp_path / "out.txt"
+    write_file(path, "old")
+    write_file(path, "néw")
+    assert path.read_text(encoding="utf-8") == "néw"
+    write_file(path, b"\x00")
+    assert path.read_bytes() == b"\x00"
+    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_places_that_cannot_be_written_are_named(tmp_path, monkeypatch):
+    """A folder, a folder that is missing, and a full disc are one sentence each."""
+    with pytest.raises(InvalidFile, match="is a folder; name a file"):
+        check_place(tmp_path)
+    with pytest.raises(InvalidFile, match="folder does not exist"):
+        write_file(tmp_path / "none" / "out.txt", "x")
+
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mossrules._files.os.fsync", full)
+    with pytest.raises(InvalidFile, match="No space left on device"):
+        write_file(tmp_path / "out.txt", "x")
+    assert list(tmp_path.iterdir()) == []
