@@ -17,6 +17,7 @@ __all__ = [
     "SAME_ROWS",
     "Identity",
     "Rules",
+    "key_of_each",
     "keys",
     "matches",
     "packed_rows",
@@ -40,10 +41,15 @@ def pairwise(items: Sequence[Any], count: Callable[[Any, Any], int]) -> IntArray
 
 
 def keys(rules: Rules, identity: str) -> frozenset[Hashable]:
-    """Return what stands for each rule: the rule itself, or its text."""
+    """Return what stands for the rules: the rules themselves, or their texts."""
+    return frozenset(key_of_each(rules, identity))
+
+
+def key_of_each(rules: Rules, identity: str) -> tuple[Hashable, ...]:
+    """Return what stands for each rule, in their order."""
     if identity == "codes":
-        return frozenset(rules)
-    return frozenset(_as_rule_set(rules, identity).texts)
+        return tuple(rules)
+    return tuple(_as_rule_set(rules, identity).texts)
 
 
 def packed_rows(rules: Rules, table: Table) -> AnyArray:
