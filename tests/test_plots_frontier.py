@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
 
 from cases import hard_problem
+from mossrules import MossRegressor
 from mossrules.exceptions import InvalidFile, InvalidParameter, MissingDependency, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint, approximate_frontier, solve_frontier
 from mossrules.plots import FrontierDisplay
@@ -226,6 +229,59 @@ def test_nothing_to_draw_is_an_error():
     other = frontier_of((50, solution(80, 20.0, status=Status.HEURISTIC, asked=np.nan)))
     display = nothing.plot(approximate=other)
     assert display.frame()["mark"].tolist() == ["approximate"]
+
+
+# --- estimators -----------------------------------------------------------------------------------
+
+
+def fitted(**parameters):
+    """Return a small model."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    y = X[:, 0] + (X[:, 1] > 0.3) + 0.3 * rng.normal(size=150)
+    return MossRegressor(4, n_trees=50, n_jobs=1, **parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("stability", ["high", 0.4, "low"])
+def test_an_estimator_is_marked_on_its_own_frontier(stability):
+    """The frontier is the model's, kept by it, and the mark is its solution."""
+    model = fitted(stability=stability)
+    display = FrontierDisplay.from_estimator(model, points=6)
+    plain = FrontierDisplay.from_frontier(model.frontier(6), solutions=[model.solution_])
+    assert places(rows(display, *POINTS), "mark", "stability", "loss") == places(
+        rows(plain, *POINTS), "mark", "stability", "loss"
+    )
+    found = places(rows(display, "solution"), "label", "stability", "loss", "rules")
+    expected = (model.solution_.stability, model.solution_.loss, len(model.rules_))
+    assert found == [("fitted model", *expected)]
+    check_drawing(display.plot(), "loss")
+
+
+def test_points_and_gap_are_those_of_the_frontier_asked_for():
+    """By default 50 points to 1 %."""
+    model = fitted()
+    wide = FrontierDisplay.from_estimator(model, 3, gap=0.2)
+    assert set(rows(wide, "exact")["label"]) == {"exact to 20 %"}
+    usual = FrontierDisplay.from_estimator(model)
+    assert len(rows(usual, *POINTS)) == len(model.frontier_)
+    assert set(rows(usual, "exact")["label"]) == {"exact to 1 %"}
+
+
+def test_a_model_without_candidates_is_one_point():
+    """Its frontier has no gamma, which is no reason not to draw it."""
+    model = MossRegressor(n_trees=10).fit(np.arange(20.0).reshape(10, 2), np.ones(10))
+    display = FrontierDisplay.from_estimator(model).plot()
+    assert display.frame()["mark"].tolist() == ["exact", "stability only", "solution"]
+    display.figure_.savefig(io.BytesIO())
+
+
+def test_other_estimators_have_no_frontier():
+    """A model before fit says so in scikit-learn's words; what is none, in ours."""
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        FrontierDisplay.from_estimator(MossRegressor())
+    for wrong in (None, frontier_of(), LinearRegression()):
+        with pytest.raises(UnsupportedType, match=r"model is a .*; pass a fitted MossRegressor"):
+            FrontierDisplay.from_estimator(wrong)
 
 
 # --- drawing --------------------------------------------------------------------------------------

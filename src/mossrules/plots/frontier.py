@@ -35,7 +35,7 @@ STYLES: dict[Kind, dict[str, Any]] = {
     "dominated": {"marker": "x", "color": PALETTE["grey"], "markersize": 4, "alpha": 0.6},
     "stability only": {"marker": "s", **RING},  # around a point that has a mark already
     "knee": {"marker": "D", **RING},  # likewise
-    "solution": {"markersize": 8, "mec": "white", "mew": 0.7, "zorder": 4},
+    "solution": {"markersize": 10, "mec": "white", "mew": 0.7, "zorder": 4},
 }
 STEPS: dict[str, Any] = {"color": BLUE, "linewidth": 1.1, "alpha": 0.6, "zorder": 2}
 OWN = (("P", "green"), ("v", "purple"), ("X", "orange"), ("p", "sky"))  # solutions, name by name
@@ -88,9 +88,9 @@ class Mark:
 class FrontierDisplay:
     """Stability against loss: the points of a frontier, and what is known about them.
 
-    Make it with `from_frontier` or `Frontier.plot`; `frame` has the data, `plot` draws them. After
-    `plot`, `ax_` and `figure_` are matplotlib's, and `artists_` has what was drawn by its label in
-    the legend, to be changed as you like.
+    Make it with `from_frontier`, `from_estimator` or `Frontier.plot`; `frame` has the data, `plot`
+    draws them. After `plot`, `ax_` and `figure_` are matplotlib's, and `artists_` has what was
+    drawn by its label in the legend, to be changed as you like.
 
     Marks are
 
@@ -140,6 +140,25 @@ class FrontierDisplay:
         order = get_args(Kind)
         marks.sort(key=lambda each: order.index(each.mark))
         return cls(tuple(marks), frontier.largest_stability, frontier.complete)
+
+    @classmethod
+    def from_estimator(cls, model: Any, points: int = 50, *, gap: float = 0.01) -> FrontierDisplay:
+        """Return the display of a fitted estimator's frontier, with the point that it is at.
+
+        Parameters
+        ----------
+        model
+            A fitted `MossRegressor`.
+        points, gap
+            How many floors, and how far from the optimum, as in `MossRegressor.frontier`.
+        """
+        if not callable(getattr(model, "frontier", None)):
+            raise UnsupportedType(
+                f"model is a {type(model).__name__}; pass a fitted MossRegressor."
+            )
+        return cls.from_frontier(
+            model.frontier(points, gap), solutions={"fitted model": model.solution_}
+        )
 
     def frame(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each mark as a data frame.
@@ -282,6 +301,7 @@ def _check_frontiers(frontier: Frontier, approximate: Frontier | None) -> None:
     for name, given in [("frontier", frontier), *others]:
         if not isinstance(given, Frontier):
             raise UnsupportedType(f"{name} is a {type(given).__name__}; pass a Frontier.")
+    for _, given in others:  # not the frontier itself: without candidates its gamma is NaN
         for figure in ("largest_stability", "null_loss", "max_rules", "gamma"):
             one, other = getattr(frontier, figure), getattr(given, figure)
             if one != other:
