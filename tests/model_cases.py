@@ -214,3 +214,25 @@ def rulesets(draw) -> RuleSet:
         proportion=np.array([draw(shares) for _ in rules], dtype=float),
         target=draw(st.none() | names),
     )
+
+
+def many_rules(n: int, *, name: str = "x{}", scale: float = 10.0, target=None, seed=0) -> RuleSet:
+    """Return `n` rules of two conditions each on columns named after a pattern."""
+    rng = np.random.default_rng([5, seed])
+    columns = [BinnedColumn(name.format(i), Kind.NUMERIC, (0.5, 1.25, 2.0)) for i in range(9)]
+    rules = []
+    while len(rules) < n:
+        one, other = rng.choice(len(columns), 2, replace=False)
+        low, high = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+        rule = Rule.of([Range(columns[one].name, low), Range(columns[other].name, 1, high)])
+        rules += [rule] * (rule not in rules)
+    return RuleSet(
+        rules=tuple(rules),
+        weights=rng.normal(size=n) * scale,
+        intercept=0.37 * scale,
+        binning=Binning(tuple(columns)),
+        columns=tuple(column.name for column in columns),
+        support=rng.uniform(0.0, 1.0, n),
+        proportion=rng.uniform(0.0, 0.1, n),
+        target=target,
+    )

@@ -1,7 +1,17 @@
 """Figures: each has its data first, as a frame, and a drawing of exactly that by matplotlib."""
 
+from mossrules.plots.consistency import ConsistencyDisplay
 from mossrules.plots.effort import EffortDisplay
 from mossrules.plots.evaluation import EvaluationDisplay
 from mossrules.plots.frontier import FrontierDisplay
+from mossrules.plots.importance import ImportanceDisplay
+from mossrules.plots.rules import RulesDisplay
 
-__all__ = ["EffortDisplay", "EvaluationDisplay", "FrontierDisplay"]
+__all__ = [
+    "ConsistencyDisplay",
+    "EffortDisplay",
+    "EvaluationDisplay",
+    "FrontierDisplay",
+    "ImportanceDisplay",
+    "RulesDisplay",
+]

@@ -46,12 +46,14 @@ def load(module: str) -> Any:
         ) from failure
 
 
-def axes_for(ax: Axes | None) -> Axes:
-    """Return the axes to draw on: those given, or those of a new figure."""
+def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.4)) -> Axes:
+    """Return the axes to draw on: those given, or those of a new figure of a size in inches."""
     if ax is None:
         pyplot = load("matplotlib.pyplot")
-        new: Axes = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")[1]
-        return new
+        figure, new = pyplot.subplots(figsize=size, layout="constrained")
+        figure.get_layout_engine().set(w_pad=0.1)  # a number below the right end needs room there
+        axes: Axes = new
+        return axes
     kind: type[Axes] = load("matplotlib.axes").Axes
     if not isinstance(ax, kind):
         raise UnsupportedType(f"ax is a {type(ax).__name__}; pass axes of matplotlib, or None.")
