@@ -1,7 +1,6 @@
 """Figures with a row for each rule: words on the left, marks to the right of them.
 
-Heights are in lines of text: a row is as high as its words, and its neighbours stay where words of
-their own are short.
+Heights are in lines of text: a row is as high as its own words need.
 """
 
 from __future__ import annotations
@@ -136,7 +135,7 @@ class Rows:
 
         A line may be of other than the usual inches.
         """
-        longest = max((len(line) for words in self.words for line in words.split("\n")), default=0)
+        longest = max((len(part) for words in self.words for part in words.split("\n")), default=0)
         lines = max(self._edges[-1], 1 + SPACE)
         return LETTER * longest + marks, (line or LINE) * lines + around
 

@@ -24,6 +24,8 @@ __all__ = ["Block", "ConsistencyDisplay", "Learner"]
 
 Identity = Literal["codes", "thresholds"]
 Splits = Iterable[Any]
+Appearance = tuple[RuleSet, Rule]
+Shares = Mapping[str, dict[Any, float]]  # of the splits of each learner that have a rule
 
 HUES = ("blue", "orange", "green", "purple", "sky", "vermillion")
 COLOURS = [(PALETTE[hue], strength) for strength in (1.0, 0.5) for hue in HUES]
@@ -34,6 +36,7 @@ NARROWEST = 1.3  # inches of a panel: its title needs them
 BETWEEN = 0.25  # inches between panels
 BLOCK = 1.4  # lines
 THIN = 0.09  # inches of a line without words
+ABOUT = "\N{ALMOST EQUAL TO}"  # before a rule whose thresholds differ between splits
 ONCE = "found once"  # words of the rows of lone rules
 ANY = 1e-9  # a share of splits that every rule has
 
@@ -198,10 +201,6 @@ class ConsistencyDisplay:
 
 
 # --- blocks ---------------------------------------------------------------------------------------
-
-ABOUT = "\N{ALMOST EQUAL TO}"
-Appearance = tuple[RuleSet, Rule]
-Shares = Mapping[str, dict[Any, float]]  # of the splits of each learner that have a rule
 
 
 def _read(name: str, splits: Splits) -> list[RuleSet]:
