@@ -24,6 +24,7 @@ SUBJECTS = (
     "frontier",
     "ablation",
     "rivals",
+    "estimator",
 )
 # They keep what is finished in the folder of the results, and go on there.
 RESUMABLE = ("solver", "frontier", "ablation")
