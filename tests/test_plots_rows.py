@@ -32,7 +32,7 @@ def numeric(*names):
 # --- words ----------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rulesets(), st.integers(20, 60))
 def test_lines_are_never_longer_than_asked_for(ruleset, width):
     """Whatever the names; and each condition has two lines at most."""
@@ -43,7 +43,7 @@ def test_lines_are_never_longer_than_asked_for(ruleset, width):
         assert all(line.isprintable() for line in lines)
 
 
-@settings(deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rulesets())
 def test_what_fits_is_the_text_of_the_rule(ruleset):
     """With room enough nothing is broken or lost."""
@@ -125,6 +125,7 @@ def test_what_has_no_rules_is_refused(wrong):
 # --- rows -----------------------------------------------------------------------------------------
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.sampled_from(["", "one", "one\ntwo", "one\ntwo\nthree"]), max_size=8))
 def test_rows_are_as_high_as_their_words(words):
     """They fill the axes from the top down without gaps, and their words are in the middle."""

@@ -66,7 +66,7 @@ def test_what_has_no_rules_is_refused(make):
 # --- drawing --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 12), st.sampled_from([1e-8, 0.1, 1.0, 1e6, 1e12]), st.integers(0, 99))
 def test_what_is_drawn_is_the_frame(n, scale, seed):
     """Bars, dots and numbers are those of the frame, row by row."""

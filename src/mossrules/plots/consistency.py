@@ -174,13 +174,17 @@ class ConsistencyDisplay:
 
     def _draw_blocks(self, ax: Axes, learner: Learner, rows: Rows) -> None:
         own = [block for block in self.blocks if block.learner == learner.learner]
-        for block in own:
-            colour = LONE if block.lone else COLOURS[(block.place - 1) % len(COLOURS)]
-            frame: dict[str, Any] = {"edgecolor": "black", "linewidth": 1.3} if block.common else {}
-            y = rows.centres[block.place - 1]
-            ax.barh(y, 0.86, BLOCK, block.split - 0.43, color=[colour], **frame)
-        common = {block.place for block in own if block.common}
-        arrows = [rows.centres[place - 1] for place in sorted(common)]
+        ax.barh(
+            [rows.centres[block.place - 1] for block in own],
+            0.86,
+            BLOCK,
+            [block.split - 0.43 for block in own],
+            color=[_colour(block) for block in own],
+            edgecolor=["black" if block.common else "none" for block in own],
+            linewidth=1.3,
+        )
+        common = sorted({block.place for block in own if block.common})
+        arrows = [rows.centres[place - 1] for place in common]
         ax.plot([learner.splits + 0.5 + ARROW / 2] * len(arrows), arrows, "<", color="black", ms=6)
         ax.set_xlim(0.4, learner.splits + 0.5 + ARROW)
         ax.set_xlabel("split", fontsize=SMALL + 0.5)
@@ -269,6 +273,10 @@ def _blocks(
                     common=share == 1,
                     lone=key not in places,
                 )
+
+
+def _colour(block: Block) -> Any:
+    return LONE if block.lone else COLOURS[(block.place - 1) % len(COLOURS)]
 
 
 def _words(appearances: list[Appearance]) -> str:
