@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 from mossrules.binning import fit_binning
 from mossrules.chunks import row_ranges
@@ -242,3 +243,28 @@ def brute_force_frontier(problem) -> list[tuple[int, float]]:
         if not best or loss < best[-1][1] * (1 - 1e-9):
             best.append((stability, loss))
     return best
+
+
+# --- a proof that a convex problem is solved ------------------------------------------------------
+
+
+def generalised_lasso_bound(G, q, F, w: np.ndarray, reach: float) -> float:
+    """Return what f(u) = u'Gu/2 - q'u + |F u|_1 is nowhere below, for all u of |u|_1 <= reach.
+
+    For every |s| <= 1, f is above the quadratic with s'Fu in place of |Fu|_1, and that is above
+    its tangent at w. The best s, by linear programming, gives f(w) itself if w is a minimum.
+    """
+    r = q - G @ w
+    spread = np.abs(w).sum() + reach
+    k = len(F)
+    slack = np.ones((len(q), 1))
+    found = scipy.optimize.linprog(
+        np.append(-(F @ w), spread),
+        A_ub=np.block([[F.T, -slack], [-F.T, -slack]]),
+        b_ub=np.concatenate([r, -r]),
+        bounds=[(-1, 1)] * k + [(0, None)],
+    )
+    assert found.status == 0, found.message
+    s = np.clip(found.x[:k], -1, 1)
+    steepest = np.abs(F.T @ s - r).max(initial=0.0)
+    return float(0.5 * w @ G @ w - q @ w + s @ F @ w - spread * steepest)

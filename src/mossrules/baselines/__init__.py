@@ -1,5 +1,6 @@
 """What one would otherwise use: other learners of rules, on the same candidates or on their own."""
 
+from mossrules.baselines.fire import FireRegressor
 from mossrules.baselines.sirus import SirusRegressor
 
-__all__ = ["SirusRegressor"]
+__all__ = ["FireRegressor", "SirusRegressor"]
