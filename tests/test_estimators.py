@@ -196,7 +196,7 @@ def test_gamma_falls_with_the_rows(diabetes):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"max_rules": 0}, {"max_rules": 2.5}, {"stability": "auto"}, {"stability": "HIGH"},
+        {"max_rules": 0}, {"max_rules": 2.5}, {"stability": "HIGH"},
         {"stability": 0}, {"stability": 1.01}, {"stability": None}, {"stability": True},
         {"ties": "break"}, {"ties": None}, {"gamma": "large"}, {"gamma": 0.0}, {"gamma": None},
         {"solver": "gurobi"}, {"gap": -1}, {"time_limit": 0}, {"constraints": [1]},

@@ -177,8 +177,10 @@ def test_blocks_cut_all_rows(n, folds, seed):
     """Each row is tested once, blocks differ by one row at most, and repetitions stay together."""
     weights = np.random.default_rng(seed).integers(1, 4, n).astype(float)
     rows = rows_of(n, weights, seed)
+    fewer = split_rows(rows, folds, fewer=True)
+    assert len(fewer) == min(folds, n // 2)
     if folds > n // 2:
-        with pytest.raises(InvalidParameter, match=f"there can be {n // 2} folds"):
+        with pytest.raises(InvalidParameter, match=f"{n} rows make {n // 2} folds"):
             split_rows(rows, folds)
         return
     splits = split_rows(rows, folds)

@@ -15,6 +15,7 @@ from mossrules.solver.options import Method
 from mossrules.statistics import Statistics
 
 __all__ = [
+    "AUTO",
     "GAMMA_ROWS",
     "Stability",
     "Ties",
@@ -26,11 +27,12 @@ __all__ = [
     "untied",
 ]
 
-Stability = Literal["high", "medium", "low"] | float
+Stability = Literal["auto", "high", "medium", "low"] | float
 Ties = Literal["keep", "drop"]
 
 PLACES = {"high": 3, "medium": 40}  # which floor of the paper's sequence E, counted from 1
 APPROXIMATE = "low"
+AUTO = "auto"  # chosen by cross-validation
 GAMMA_ROWS = 30.0  # gamma="auto" is this over the number of rows; measured in docs/estimator.md
 
 
@@ -62,12 +64,12 @@ def untied(counts: IntArray, max_rules: int) -> int:
 
 def check_stability(stability: Stability) -> None:
     """Refuse what is neither one of the words nor a share."""
-    if isinstance(stability, str) and stability in (*PLACES, APPROXIMATE):
+    if isinstance(stability, str) and stability in (*PLACES, APPROXIMATE, AUTO):
         return
     if isinstance(stability, str) or check_number("stability", stability) > 1:
         raise InvalidParameter(
-            f"stability is {stability!r}; choose 'high', 'medium' or 'low', or a share of the "
-            "largest stability in (0, 1]."
+            f"stability is {stability!r}; choose 'auto', 'high', 'medium' or 'low', or a share of "
+            "the largest stability in (0, 1]."
         )
 
 

@@ -13,26 +13,27 @@ from mossrules._typing import AnyArray, IntArray
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter
 
-__all__ = ["Split", "most_folds", "split_rows"]
+__all__ = ["Split", "split_rows"]
 
 Split = tuple[IntArray, IntArray]  # positions, among the rows to learn from, to train and to test
 
 FEWEST = 2  # rows to test: R2 of a single one is not defined
 
 
-def split_rows(rows: Rows, cv: Any, groups: Any = None) -> list[Split]:
+def split_rows(rows: Rows, cv: Any, groups: Any = None, *, fewer: bool = False) -> list[Split]:
     """Return the training and test rows of each fold.
 
     A number of folds cuts the rows, in the order that `settle_rows` gives them, into blocks of
     equal length: that order looks random but is the rows' own, so folds do not depend on the order
     in which rows were given. Repetitions of a row stay together. With groups, rows of a group do.
+    If there can be `fewer` folds, there are as many as have enough rows to test.
 
     A splitter of scikit-learn, or pairs of positions, refer to rows in the order given.
     """
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         folds = check_integer("cv", cv, least=2)
         if groups is None:
-            return _blocks(rows, folds)
+            return _blocks(rows, folds, fewer=fewer)
         cv = GroupKFold(folds)
     if hasattr(cv, "split") and not isinstance(cv, str):
         cv = cv.split(np.empty((len(rows.given), 0)), rows.given, groups)
@@ -49,20 +50,18 @@ def split_rows(rows: Rows, cv: Any, groups: Any = None) -> list[Split]:
     return splits
 
 
-def most_folds(rows: Rows) -> int:
-    """Return into how many folds the rows can be cut, so that each has enough of them to test."""
-    return len(np.unique(rows.origin)) // FEWEST
-
-
-def _blocks(rows: Rows, folds: int) -> list[Split]:
-    if folds > most_folds(rows):
-        raise InvalidParameter(
-            f"cv is {folds}, and with {len(np.unique(rows.origin))} rows there can be "
-            f"{most_folds(rows)} folds of {FEWEST} rows or more; ask for fewer, or add rows."
-        )
+def _blocks(rows: Rows, folds: int, *, fewer: bool) -> list[Split]:
     begins = np.diff(rows.origin, prepend=-1) != 0  # repetitions follow each other
     number = np.cumsum(begins) - 1
-    block = number * folds // (number[-1] + 1)
+    distinct = int(number[-1]) + 1
+    most = distinct // FEWEST
+    if most < (2 if fewer else folds):
+        raise InvalidParameter(
+            f"cv is {folds}, and {distinct} rows make {most} folds of {FEWEST} rows or more; add "
+            f"rows{', or ask for fewer folds' if most > 1 else ''}."
+        )
+    folds = min(folds, most)
+    block = number * folds // distinct
     return [(np.flatnonzero(block != i), np.flatnonzero(block == i)) for i in range(folds)]
 
 

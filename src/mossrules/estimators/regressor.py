@@ -17,6 +17,7 @@ from mossrules._typing import IntArray
 from mossrules.candidates import Candidates
 from mossrules.estimators.base import RuleRegressor
 from mossrules.estimators.choices import (
+    AUTO,
     Stability,
     Ties,
     at_stability,
@@ -25,7 +26,10 @@ from mossrules.estimators.choices import (
     method_for,
     pose_problem,
 )
+from mossrules.estimators.cross_validation import cross_validate, read_shares
+from mossrules.estimators.evaluated import FrontierEvaluation
 from mossrules.estimators.fitting import make_rules, no_frontier, no_rules
+from mossrules.estimators.folds import split_rows
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.frontier import Frontier, epsilon_sequence, solve_frontier
@@ -34,6 +38,9 @@ from mossrules.solver import Options, Problem, Snapshot, Solution, Status, solve
 from mossrules.solver.options import Method
 
 __all__ = ["MossRegressor"]
+
+AUTO_POINTS = 11  # shares that "auto" looks at: from 1 to 0.5 in steps of 0.05
+AUTO_GAP = 0.01  # of its choices on folds
 
 
 class MossRegressor(RuleRegressor):
@@ -50,10 +57,14 @@ class MossRegressor(RuleRegressor):
     ----------
     max_rules : int, default=15
         Most rules in the model.
-    stability : {"high", "medium", "low"} or float in (0, 1], default="high"
+    stability : {"high", "medium", "low", "auto"} or float in (0, 1], default="high"
         How stable the selection has to be: the 3rd or the 40th floor of the paper's sequence, or a
         share of the largest stability that `max_rules` rules can have. "low" sets no floor and
-        uses the paper's approximate algorithm.
+        uses the paper's approximate algorithm. "auto" cross-validates the shares 1, 0.95, ..., 0.5
+        and takes the most stable one whose mean R2 is within one standard error of the best.
+    cv : int, splitter of scikit-learn, or pairs of training and test rows, default=5
+        Folds of "auto", as in `evaluate_frontier`; there are fewer where they would have fewer than
+        two rows each. For groups, pass pairs.
     ties : {"keep", "drop"}, default="keep"
         "drop" lowers `max_rules` where its last rule ties in count with the next, to leave out all
         that tie, as the paper's authors do.
@@ -70,7 +81,8 @@ class MossRegressor(RuleRegressor):
     gap : float, default=1e-3
         Largest relative distance from the optimum.
     time_limit : float or None, default=60.0
-        Seconds for choosing; a fit that needs more warns with `SolveLimitWarning`.
+        Seconds for choosing; a fit that needs more warns with `SolveLimitWarning`. "auto" has as
+        many again for all of its folds.
     refit : bool, default=True
         Whether weights and intercept are fitted anew to the chosen rules, without the shrinking
         that `gamma` makes.
@@ -95,6 +107,9 @@ class MossRegressor(RuleRegressor):
         The rules to choose from, and their statistics.
     pool_ : CandidatePool
         The same rules with the trees that contain each.
+    evaluation_ : FrontierEvaluation
+        With "auto", what cross-validation has found at each share; not there where there are no
+        candidates.
     frontier_ : Frontier
         What stability costs: `frontier()`, computed when first asked for.
     feature_importances_ : array of shape (n_features_in_,)
@@ -118,12 +133,14 @@ class MossRegressor(RuleRegressor):
 
     solution_: Solution
     problem_: Problem | None
+    evaluation_: FrontierEvaluation
 
     def __init__(
         self,
         max_rules: int = 15,
         *,
         stability: Stability = "high",
+        cv: Any = 5,
         ties: Ties = "keep",
         gamma: float | Literal["auto"] = "auto",
         n_trees: int = 500,
@@ -142,6 +159,7 @@ class MossRegressor(RuleRegressor):
     ) -> None:
         self.max_rules = max_rules
         self.stability = stability
+        self.cv = cv
         self.ties = ties
         self.gamma = gamma
         self.n_trees = n_trees
@@ -164,6 +182,8 @@ class MossRegressor(RuleRegressor):
         """Set what does not depend on the choice."""
         super()._take(candidates)
         self._report(repr(candidates))
+        if hasattr(self, "evaluation_"):
+            del self.evaluation_  # of an earlier fit
         self._frontiers: dict[tuple[object, ...], Frontier] = {}
         self.problem_ = None
         if len(candidates) > 0:
@@ -182,14 +202,15 @@ class MossRegressor(RuleRegressor):
             raise InvalidParameter("constraints cannot be given yet; leave it at None.")
         self._options(self.gap)
 
-    def _learn(self, rows: Rows | None) -> None:  # noqa: ARG002  candidates are enough
+    def _learn(self, rows: Rows | None) -> None:
         """Choose rules of the stability asked for."""
         if self.problem_ is None:
             self._settle(no_rules(self.candidates_.statistics))
             return
         options = self._options(self.gap)
-        self.problem_ = at_stability(self.problem_, self.stability)
-        solution = solve(self.problem_, method_for(self.stability, self.solver), options)
+        stability = self._cross_validate(rows) if self.stability == AUTO else self.stability
+        self.problem_ = at_stability(self.problem_, stability)
+        solution = solve(self.problem_, method_for(stability, self.solver), options)
         if solution.status not in (Status.OPTIMAL, Status.HEURISTIC):
             warnings.warn(
                 f"The search for rules ended ({solution.status.value}) after "
@@ -199,6 +220,36 @@ class MossRegressor(RuleRegressor):
                 stacklevel=3,
             )
         self._settle(solution)
+
+    def _cross_validate(self, rows: Rows | None) -> float:
+        """Return the share that "auto" stands for, and keep what led to it."""
+        if rows is None:
+            raise InvalidParameter(
+                "stability is 'auto', which needs rows to cross-validate, and there are candidates "
+                "only; use fit, or pass a share such as that of evaluation_.choose()."
+            )
+        found = cross_validate(
+            self,
+            rows,
+            split_rows(rows, self.cv, fewer=True),
+            read_shares(AUTO_POINTS),
+            gap=max(self.gap, AUTO_GAP),
+            time_limit=self.time_limit,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose > 0,
+        )
+        self.evaluation_ = found
+        self._report(repr(found))
+        stopped = sum(point.stopped for point in found.points)
+        if stopped:
+            warnings.warn(
+                f"Cross-validation for stability='auto' ended {stopped} of its "
+                f"{found.n_folds * len(found.points)} searches before a gap of {found.gap:.2%} was "
+                "proven; raise time_limit, or gap.",
+                SolveLimitWarning,
+                stacklevel=4,
+            )
+        return found.choose().share
 
     def _settle(self, solution: Solution) -> None:
         """Set what depends on the choice."""
