@@ -174,7 +174,7 @@ def find_candidates(
 
 def resolve_generator(generator: Any) -> Generator:
     """Return the source of rules that a user's `generator` means."""
-    if isinstance(generator, ForestGenerator | FittedEnsemble):
+    if isinstance(generator, Generator):
         return generator
     if hasattr(generator, "fit"):
         return FittedEnsemble(generator)

@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from functools import partial
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import ndtri
@@ -25,6 +26,7 @@ from mossrules.exceptions import InvalidParameter, MissingColumns, UnsupportedTy
 from mossrules.forest import Path, Step, grow_forest
 
 
+@runtime_checkable
 class Generator(Protocol):
     """What every source of rules offers."""
 
@@ -178,17 +180,17 @@ class FittedEnsemble:
         """
         has_missing = data.has_missing
         cuts = [np.array(column.cuts) for column in data.binning.columns]
+
+        def steps(tree: Any, node: int) -> tuple[Step, Step] | None:
+            feature = int(tree.feature[node])
+            if not len(cuts[feature]) and not np.isinf(tree.threshold[node]):
+                return None
+            return _steps(tree, node, cuts[feature], has_missing[feature])
+
         for number, tree in enumerate(self._trees()):
-            stack: list[tuple[int, Path]] = [(0, ())]
-            while stack:
-                node, path = stack.pop()
-                feature = int(tree.feature[node])
-                if path and (feature < 0 or inner_nodes) and _has_room(path):
+            for path in tree_paths(tree, partial(steps, tree), inner_nodes=inner_nodes):
+                if _has_room(path):
                     yield number, path
-                if feature >= 0 and (len(cuts[feature]) or np.isinf(tree.threshold[node])):
-                    left, right = _steps(tree, node, cuts[feature], has_missing[feature])
-                    stack.append((int(tree.children_right[node]), (*path, right)))
-                    stack.append((int(tree.children_left[node]), (*path, left)))
 
     def _check_columns(self, binning: Binning) -> None:
         if self.model.n_features_in_ != len(binning.columns):
@@ -217,6 +219,27 @@ class FittedEnsemble:
                 f"than the {MAX_BINS - 1} that can be kept; use thresholds='snap'."
             )
         return BinnedColumn(column.name, column.kind, tuple(cuts))
+
+
+def tree_paths(
+    tree: Any, steps: Callable[[int], tuple[Step, Step] | None], *, inner_nodes: bool
+) -> Iterator[Path]:
+    """Yield the paths of a scikit-learn tree to its leaves and, if wanted, its inner nodes.
+
+    `steps` gives the steps from a node to its left and its right child, or None where neither is
+    to be looked at.
+    """
+    stack: list[tuple[int, Path]] = [(0, ())]
+    while stack:
+        node, path = stack.pop()
+        is_leaf = tree.feature[node] < 0
+        if path and (is_leaf or inner_nodes):
+            yield path
+        children = None if is_leaf else steps(node)
+        if children is not None:
+            left, right = children
+            stack.append((int(tree.children_right[node]), (*path, right)))
+            stack.append((int(tree.children_left[node]), (*path, left)))
 
 
 def _steps(tree: Any, node: int, cuts: FloatArray, has_missing: bool) -> tuple[Step, Step]:
