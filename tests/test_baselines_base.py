@@ -42,6 +42,7 @@ def statistics_of(R, y):
 
 
 @given(rule_columns())
+@settings(deadline=None)
 def test_designs_are_the_sums_of_centred_columns(data):
     """Both kinds of columns have the sums that the rows themselves give."""
     R, y = data
@@ -60,6 +61,7 @@ def test_designs_are_the_sums_of_centred_columns(data):
 
 
 @given(rule_columns(), st.data())
+@settings(deadline=None)
 def test_designs_give_residuals_and_intercepts(data, draws):
     """At any weights, intercept and residual are those of least squares on the rows."""
     R, y = data
@@ -78,7 +80,7 @@ def test_designs_give_residuals_and_intercepts(data, draws):
 
 
 @given(rule_columns())
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 def test_the_path_is_that_of_scikit_learn(data):
     """All along the path the objective is scikit-learn's, and the weights are where unique."""
     R, y = data
@@ -102,7 +104,7 @@ def test_the_path_is_that_of_scikit_learn(data):
 
 
 @given(rule_columns())
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 def test_columns_may_pay_different_prices(data):
     """Factors of the penalty are a LASSO on columns divided by them."""
     R, y = data

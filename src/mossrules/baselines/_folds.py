@@ -25,6 +25,8 @@ from mossrules.statistics import rule_columns
 
 __all__ = ["Folds"]
 
+CHUNK_VALUES = 1 << 22  # entries of A that are held at a time
+
 Columns = Callable[[RowRange], FloatArray]  # from a range of rows to (rows, columns)
 Fit = Callable[[Design], Sequence[FloatArray]]  # from a design to the weights at each penalty
 
@@ -60,20 +62,25 @@ class Folds:
         target = (rows.target - statistics.target_mean) / statistics.target_scale
         weights = np.ones(len(target)) if rows.weights is None else rows.weights
         sums = np.zeros(())
-        for part in row_ranges(len(target)):
+        for part in row_ranges(len(target), chunk_rows=max(1, CHUNK_VALUES // (len(rules) + 1))):
             span = slice(part.start, part.stop)
             holds = rule_columns(rules, binning, binning.encode(rows.table, part)).T
             others = np.empty((len(part), 0)) if more is None else more(part)
             A = np.hstack([np.ones((len(part), 1)), holds, others, target[span, None]])
             fold = np.arange(part.start, part.stop) % n_folds
-            W = np.where(fold == np.arange(n_folds)[:, None], weights[span], 0.0)
-            sums = sums + np.stack([A.T @ (A * each[:, None]) for each in W])
+            w = weights[span, None]
+            in_fold = [fold == number for number in range(n_folds)]
+            sums = sums + np.stack([A[each].T @ (w[each] * A[each]) for each in in_fold])
         return cls(sums)
 
     def scaled(self, factors: FloatArray) -> Folds:
         """Return the sums of the columns times a factor each."""
         all_factors = np.concatenate([[1.0], factors, [1.0]])
         return Folds(self.sums * np.outer(all_factors, all_factors))
+
+    def design(self) -> Design:
+        """Return the design of all rows."""
+        return _design(self.sums.sum(axis=0))[0]
 
     def errors(self, fit: Fit) -> FloatArray:
         """Return the mean squared error on rows left out, for each penalty that `fit` tries."""

@@ -10,6 +10,7 @@ Notation (the rest as in `_design`)
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from mossrules._kernels.lasso import descend_lasso
 from mossrules._typing import FloatArray
 from mossrules.baselines._design import Design
 
-__all__ = ["LassoPoint", "largest_alpha", "lasso_path", "solve_lasso"]
+__all__ = ["LassoPoint", "largest_alpha", "lasso_at", "lasso_path", "solve_lasso"]
 
 TOLERANCE = 1e-7  # of yy/2: largest distance of the objective from its optimum
 MAX_SWEEPS = 20_000
@@ -53,7 +54,8 @@ def solve_lasso(
     """Return the weights at one penalty, by descent from `start`."""
     w = np.zeros(design.m) if start is None else start.copy()
     penalties = alpha * design.n * (np.ones(design.m) if factors is None else factors)
-    r = design.c - design.C @ w
+    used = np.flatnonzero(w)
+    r = design.c - w[used] @ design.C[used]  # a path has few weights, and C is large
     enough = 0.5 * TOLERANCE * design.yy
     gap = descend_lasso(design.C, design.c, design.yy, penalties, enough, MAX_SWEEPS, w, r)
     return LassoPoint(alpha, w, gap)
@@ -71,8 +73,17 @@ def lasso_path(
     Points are found when asked for, each from the one before: who has seen enough just stops.
     """
     top = largest_alpha(design, factors)
-    point = LassoPoint(top, np.zeros(design.m), 0.0)
-    yield point
-    for alpha in np.geomspace(top, shortest * top, n_alphas)[1:] if top > 0.0 else ():
-        point = solve_lasso(design, float(alpha), factors, start=point.weights)
+    first = LassoPoint(top, np.zeros(design.m), 0.0)
+    alphas = np.geomspace(top, shortest * top, n_alphas)[1:] if top > 0.0 else np.empty(0)
+    return chain([first], lasso_at(design, alphas, factors))
+
+
+def lasso_at(
+    design: Design, alphas: FloatArray, factors: FloatArray | None = None
+) -> Iterator[LassoPoint]:
+    """Yield the weights at decreasing penalties, each found from the one before."""
+    w = np.zeros(design.m)
+    for alpha in alphas:
+        point = solve_lasso(design, float(alpha), factors, start=w)
+        w = point.weights
         yield point

@@ -1,0 +1,240 @@
+"""RuleFit: rules, and perhaps linear terms, chosen by the LASSO (Friedman and Popescu, 2008)."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import Any, Literal, get_args
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mossrules._typing import FloatArray
+from mossrules.baselines._base import BaselineRegressor, Choice, Source, Variant
+from mossrules.baselines._boosting import BoostedTrees
+from mossrules.baselines._design import Design
+from mossrules.baselines._folds import Folds
+from mossrules.baselines._lasso import LassoPoint, lasso_at, lasso_path
+from mossrules.baselines._linear import LinearTerms
+from mossrules.candidates import Candidates, resolve_seed
+from mossrules.chunks import RowRange
+from mossrules.estimators.choices import check_choice, untied
+from mossrules.estimators.finding import find_in_rows
+from mossrules.estimators.inputs import read_features
+from mossrules.estimators.order import Rows
+from mossrules.exceptions import InvalidParameter
+from mossrules.model.importance import rule_importances
+from mossrules.statistics import Statistics
+
+__all__ = ["RuleFitRegressor"]
+
+Penalty = Literal["smallest", "cv"]
+
+N_FOLDS = 3
+N_ALPHAS, N_ALPHAS_OF_THE_PAPER = 100, 1000
+OVERSHOOT = 2  # the path is followed to this many times the size, as it may come back
+
+
+class RuleFitRegressor(BaselineRegressor):
+    """Rules chosen by the LASSO.
+
+    The prediction is an intercept plus the weights of the rules that hold, and weights are those of
+    least squares with a price on their absolute values. The larger the price, the fewer weights are
+    not zero; a path of prices, from the largest down, leads to `max_rules` rules.
+
+    Parameters
+    ----------
+    max_rules : int, default=15
+        Most terms in the model: rules and, if there are any, linear terms.
+    linear_terms : bool, default=False
+        Whether numeric columns may be terms themselves, cut off at their 2.5 % and 97.5 %
+        quantiles; needs rows. They are no rules: `linear_` has them, and `predict` adds them to
+        what `rules_` predicts.
+    penalty : {"smallest", "cv"}, default="smallest"
+        Of the prices that give at most `max_rules` terms, the published variant takes the smallest,
+        or the best on rows left out of three folds, which needs rows.
+    n_trees : int, default=500
+        Trees that candidates are taken from.
+    max_depth, n_bins, max_features, generator
+        The search for candidates, as in `MossRegressor`; `n_bins` also for `source="own"`.
+    tree_size, learning_rate : float, default=4 and 0.01
+        Mean number of leaves and learning rate of the boosted trees of `source="own"`.
+    source : {"pool", "own"}, default="pool"
+        "pool" takes the leaves of the forest that all learners share; "own" takes all nodes of
+        boosted trees of random sizes, as published.
+    variant : {"published", "paper"}, default="published"
+        "paper" is what the MOSS paper compares with: columns of the rules' mean targets instead of
+        ones, no intercept, and the first of 1000 prices that gives exactly `max_rules` rules, less
+        those that tie in count there (see `SirusRegressor`); at most that many if none does.
+    random_state : int, NumPy generator or None, default=None
+        Seed of the trees; None is the seed 0.
+    n_jobs : int or None, default=None
+        Threads; None uses all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    rules_ : RuleSet
+        Rules, weights and intercept; the whole model unless there are linear terms.
+    linear_ : LinearTerms
+        The linear terms; none by default.
+    alpha_ : float
+        The price, of scikit-learn's scale for a target of variance 1; 0 without candidates.
+    candidates_ : Candidates
+        The rules to choose from, and their statistics.
+    pool_ : CandidatePool
+        The same rules with the trees that contain each.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : array of str
+        Their names, if X has names of text.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = RuleFitRegressor(max_rules=6, linear_terms=True).fit(X, y)
+    >>> len(model.rules_) + len(model.linear_) <= 6
+    True
+    """
+
+    linear_: LinearTerms
+    alpha_: float
+
+    def __init__(
+        self,
+        max_rules: int = 15,
+        *,
+        linear_terms: bool = False,
+        penalty: Penalty = "smallest",
+        n_trees: int = 500,
+        max_depth: int = 2,
+        n_bins: int = 10,
+        max_features: float = 1 / 3,
+        generator: Any = "forest",
+        tree_size: float = 4,
+        learning_rate: float = 0.01,
+        source: Source = "pool",
+        variant: Variant = "published",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_rules = max_rules
+        self.linear_terms = linear_terms
+        self.penalty = penalty
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.n_bins = n_bins
+        self.max_features = max_features
+        self.generator = generator
+        self.tree_size = tree_size
+        self.learning_rate = learning_rate
+        self.source = source
+        self.variant = variant
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("linear_terms", self.linear_terms, (False, True))
+        check_choice("penalty", self.penalty, get_args(Penalty))
+        if self.variant == "paper" and self.linear_terms:
+            raise InvalidParameter(
+                "The MOSS paper compares with rules alone; set linear_terms=False, or "
+                "variant='published'."
+            )
+        self._trees(seed=0)
+
+    def _trees(self, seed: int) -> BoostedTrees:
+        return BoostedTrees(self.n_trees, self.tree_size, self.learning_rate, seed)
+
+    def _find_own(self, rows: Rows) -> Candidates:
+        return find_in_rows(
+            rows,
+            n_trees=self.n_trees,
+            generator=self._trees(resolve_seed(self.random_state)),
+            n_bins=self.n_bins,
+            inner_nodes=True,
+            n_jobs=self.n_jobs,
+        )
+
+    # --- choice ---------------------------------------------------------------------------------
+
+    def _learn(self, rows: Rows | None) -> None:
+        self.linear_, self.alpha_ = LinearTerms.none(), 0.0
+        super()._learn(rows)
+
+    def _choose(self, candidates: Candidates, rows: Rows | None) -> Choice:
+        statistics = candidates.statistics
+        if self.variant == "paper":
+            return self._choose_as_the_paper(statistics)
+        design, folds, terms = Design.of_rules(statistics), None, LinearTerms.none()
+        if self.linear_terms or self.penalty == "cv":
+            folds, terms = self._read(candidates, rows)
+            design = folds.design()
+        points = _points(design, self.max_rules, n_alphas=N_ALPHAS)
+        point = points[-1] if folds is None or self.penalty == "smallest" else _best(points, folds)
+        rules, linear = np.split(point.weights, [len(candidates)])
+        self.alpha_ = point.alpha
+        self.linear_ = terms.weighed(linear * terms.factors * statistics.target_scale)
+        return Choice.of_weights(rules, design.intercept(point.weights))
+
+    def _choose_as_the_paper(self, statistics: Statistics) -> Choice:
+        G, q, yy, n = statistics.G, statistics.q, statistics.yy, statistics.n
+        design = Design(G, q, yy, n, np.zeros(len(q)))  # no means taken off, and so no intercept
+        size = untied(statistics.counts, self.max_rules)
+        points = _points(design, size, n_alphas=N_ALPHAS_OF_THE_PAPER)
+        point = next((each for each in points if each.size == size), points[-1])
+        self.alpha_ = point.alpha
+        return Choice.of_weights(point.weights * statistics.values, 0.0)
+
+    def _read(self, candidates: Candidates, rows: Rows | None) -> tuple[Folds, LinearTerms]:
+        """Return the sums that candidates do not have, over the rows."""
+        if rows is None:
+            raise InvalidParameter(
+                "linear_terms=True and penalty='cv' need rows and only candidates were given; call "
+                "fit, or set linear_terms=False and penalty='smallest'."
+            )
+        table = rows.table
+        terms = LinearTerms.of_rows(rows) if self.linear_terms else LinearTerms.none()
+
+        def more(part: RowRange) -> FloatArray:
+            return terms.columns(table, part) * terms.factors
+
+        everything = np.arange(len(candidates))
+        n_folds = N_FOLDS if self.penalty == "cv" else 1
+        folds = Folds.of_rows(candidates, everything, rows, n_folds=n_folds, more=more)
+        return folds, terms
+
+    # --- using ----------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the prediction for each row: that of `rules_`, plus the linear terms if any."""
+        check_is_fitted(self)
+        table = read_features(self, X, self._target)
+        predictions = self.rules_.predict(table)
+        return predictions + self.linear_.predict(table) if len(self.linear_) else predictions
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each column of X in what rules and linear terms move; all 0 where they do not.
+
+        A linear term moves predictions by its weight times the standard deviation of its column.
+        """
+        amounts: FloatArray = super().feature_importances_
+        amounts *= sum(each.importance for each in rule_importances(self.rules_))
+        np.add.at(amounts, list(self.linear_.positions), self.linear_.importances)
+        total = float(amounts.sum())
+        return amounts / total if total > 0 else amounts
+
+
+def _points(design: Design, size: int, *, n_alphas: int) -> list[LassoPoint]:
+    """Return the points of the path with at most so many weights."""
+    path = lasso_path(design, n_alphas=n_alphas)
+    followed = takewhile(lambda point: point.size <= OVERSHOOT * size, path)
+    return [point for point in followed if point.size <= size]
+
+
+def _best(points: list[LassoPoint], folds: Folds) -> LassoPoint:
+    """Return the point whose penalty has the least error on rows left out."""
+    alphas = np.array([point.alpha for point in points])
+    errors = folds.errors(lambda part: [point.weights for point in lasso_at(part, alphas)])
+    return points[int(np.argmin(errors))]
