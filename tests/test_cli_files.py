@@ -317,6 +317,18 @@ def test_bad_input_is_one_sentence_and_a_failing_exit(folder, monkeypatch, argum
     assert result.stderr.count("\n") == 1
 
 
+def test_a_word_among_numbers_is_told(table, tmp_path):
+    """A warning goes to the other stream; the result is there, and --categorical is an answer."""
+    column = table["s6"].astype(object)
+    column[3] = "unknown"
+    table.assign(s6=column).to_csv(tmp_path / "w.csv", index=False)
+    result = fit(tmp_path / "w.csv", "--json")
+    assert result.stderr.startswith("warning: ")
+    assert "line 5: column 's6' is 'unknown' among numbers" in result.stderr
+    assert json.loads(result.stdout)["rows"] == 442
+    assert fit(tmp_path / "w.csv", "--categorical", "s6").stderr == ""
+
+
 def test_progress_is_shown_to_people_only(folder, monkeypatch, tmp_path):
     """On a terminal the other stream tells how far the work is; otherwise it is silent."""
     assert fit(folder / "data.csv").stderr == ""

@@ -15,8 +15,13 @@ from hypothesis import strategies as st
 from mossrules import files
 from mossrules._files import check_place, write_file
 from mossrules.columns import Kind
-from mossrules.exceptions import InvalidFile, MissingColumns, MissingDependency
-from mossrules.files import WORDS_FOR_MISSING, read_file
+from mossrules.exceptions import (
+    InvalidFile,
+    MissingColumns,
+    MissingDependency,
+    MixedColumnWarning,
+)
+from mossrules.files import MISSING, read_file
 from mossrules.table import Table
 
 
@@ -64,13 +69,14 @@ def test_what_is_no_number_makes_text(tmp_path, field):
     assert columns["b"].tolist() == [field, "3"]
 
 
-@pytest.mark.parametrize("word", sorted(WORDS_FOR_MISSING))
+@pytest.mark.parametrize("word", sorted(MISSING))
 def test_words_for_missing_are_missing_everywhere(tmp_path, word):
     """Each word is missing among numbers and among labels."""
     columns = read_file(write(tmp_path, f"n,t\n1,a\n{word},{word}\n"))
     assert listed(columns) == {"n": [1.0, None], "t": ["a", None]}
 
 
+@pytest.mark.filterwarnings("ignore::mossrules.exceptions.MixedColumnWarning")
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 100])
 def test_the_length_of_blocks_does_not_matter(tmp_path, monkeypatch, rows):
     """Types that show late, and all kinds of beginnings, give the same columns."""
@@ -87,6 +93,17 @@ def test_the_length_of_blocks_does_not_matter(tmp_path, monkeypatch, rows):
         "mixed": ["true", "1", "2", "3", "false", "1"],
         "number": [1.0, None, 3.0, 4.0, 5.0, 6.5],
     }
+
+
+@pytest.mark.parametrize("rows", [2, 100])
+def test_a_word_among_numbers_is_told_with_its_line(tmp_path, monkeypatch, rows):
+    """A column of numbers does not become text for the sake of one word unnoticed."""
+    monkeypatch.setattr(files, "BLOCK_ROWS", rows)
+    path = write(tmp_path, "a,b\n1,x\n2,y\n,\nnone,3\n5,NA\n")
+    with pytest.warns(MixedColumnWarning, match="line 5: column 'a' is 'none' among numbers"):
+        columns = read_file(path)
+    assert columns["a"].tolist() == ["1", "2", None, "none", "5"]
+    assert list(read_file(path, kinds={"a": Kind.CATEGORICAL})) == ["a", "b"]
 
 
 def test_known_kinds_are_kept(tmp_path):

@@ -12,6 +12,7 @@ __all__ = [
     "InvalidTarget",
     "MissingColumns",
     "MissingDependency",
+    "MixedColumnWarning",
     "MossError",
     "NothingFound",
     "SolveLimitWarning",
@@ -61,6 +62,10 @@ class NothingFound(MossError):
 
 class InvalidFile(MossError, ValueError):
     """A file or text is not what it should be: damaged, of another kind, or of another version."""
+
+
+class MixedColumnWarning(UserWarning):
+    """A column of a text file has words among its numbers, and so all of it is text."""
 
 
 class SolveLimitWarning(UserWarning):

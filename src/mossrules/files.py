@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import gzip
 import importlib.util
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -24,7 +25,12 @@ import numpy as np
 
 from mossrules._typing import AnyArray
 from mossrules.columns import NUMBERS, Kind
-from mossrules.exceptions import InvalidFile, MissingColumns, MissingDependency
+from mossrules.exceptions import (
+    InvalidFile,
+    MissingColumns,
+    MissingDependency,
+    MixedColumnWarning,
+)
 from mossrules.table import did_you_mean
 
 __all__ = ["Columns", "read_file"]
@@ -32,9 +38,9 @@ __all__ = ["Columns", "read_file"]
 Columns = dict[str, Any]  # arrays, or series of a frame library
 Row = tuple[int, list[str]]  # the line it ends on, and its fields
 
-WORDS_FOR_MISSING = frozenset(["", "NA", "N/A", "NaN", "nan", "null", "NULL"])
+MISSING = frozenset(["", "NA", "N/A", "NaN", "nan", "null", "NULL"])  # the words for it
 TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-BLOCK_ROWS = 10_000  # fields are text, which takes much memory, for so many rows at a time
+BLOCK_ROWS = 500  # are text at a time: few enough to stay in the processor's cache
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 
@@ -269,13 +275,29 @@ class _Parser:
         if self.kind is None:
             self.kind = _kind_of(fields)
             self.blocks = [_missing(len(block), self.kind) for block in self.blocks]
+            if self.kind is Kind.CATEGORICAL:
+                self._warn_of_words(fields, lines)
         values = _as_kind(fields, self.kind)
         if values is None and self.expected in NUMBERS:
             values = self._required_numbers(fields, lines)
         if values is None:
             self.is_late = True
+            self._warn_of_words(fields, lines)
         else:
             self.blocks.append(values)
+
+    def _warn_of_words(self, fields: Sequence[str], lines: Sequence[int]) -> None:
+        """Tell of a word among numbers: nobody wants them all to be categories for its sake."""
+        present = [each for each in zip(lines, fields, strict=True) if each[1] not in MISSING]
+        words = [each for each in present if _as_numbers([each[1]]) is None]
+        if self.kind is Kind.NUMERIC or 0 < 2 * len(words) < len(present):
+            line, word = words[0]
+            warnings.warn(
+                f"{self.path}, line {line}: column {self.name!r} is {word[:50]!r} among numbers, "
+                "so all of it is text; write NA for missing, or say that it is categorical.",
+                MixedColumnWarning,
+                stacklevel=2,
+            )
 
     def _required_numbers(self, fields: Sequence[str], lines: Sequence[int]) -> AnyArray:
         """Return numbers of fields that may also be true or false, or say what they are instead."""
@@ -297,7 +319,7 @@ class _Parser:
 
 def _kind_of(fields: Sequence[str]) -> Kind | None:
     """Return the kind of some fields; None where all are missing."""
-    if WORDS_FOR_MISSING.issuperset(fields):
+    if MISSING.issuperset(fields):
         return None
     fitting = (kind for kind in (Kind.BOOLEAN, Kind.NUMERIC) if _as_kind(fields, kind) is not None)
     return next(fitting, Kind.CATEGORICAL)
@@ -320,17 +342,20 @@ def _missing(n: int, kind: Kind | None) -> AnyArray:
 
 
 def _as_numbers(fields: Sequence[str]) -> AnyArray | None:
+    if "_" in "".join(fields):  # 1_000 is a number to Python and nobody else
+        return None
     try:
-        numbers = [np.nan if text in WORDS_FOR_MISSING else float(text) for text in fields]
+        return np.array(list(map(float, fields)))
+    except ValueError:
+        pass  # at a missing value, perhaps, which most blocks are free of
+    try:
+        return np.array([np.nan if text in MISSING else float(text) for text in fields])
     except ValueError:
         return None
-    if any("_" in text for text in fields):  # 1_000 is a number to Python and nobody else
-        return None
-    return np.array(numbers)
 
 
 def _as_truths(fields: Sequence[str]) -> AnyArray | None:
-    if not set(fields) <= TRUTH.keys() | WORDS_FOR_MISSING:
+    if not set(fields) <= TRUTH.keys() | MISSING:
         return None
     truths = np.empty(len(fields), dtype=object)
     truths[:] = [TRUTH.get(text) for text in fields]
@@ -339,5 +364,5 @@ def _as_truths(fields: Sequence[str]) -> AnyArray | None:
 
 def _as_text(fields: Sequence[str]) -> AnyArray:
     labels = np.empty(len(fields), dtype=object)
-    labels[:] = [None if text in WORDS_FOR_MISSING else text for text in fields]
+    labels[:] = [None if text in MISSING else text for text in fields]
     return labels

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -10,21 +11,32 @@ from typer.core import TyperGroup
 
 from mossrules import __version__
 from mossrules.cli._console import errors, out
-from mossrules.exceptions import MossError
+from mossrules.exceptions import MixedColumnWarning, MossError
 
 __all__ = ["app", "main"]
 
 
 class _OneSentence(TyperGroup):
-    """Commands of which an error of ours is one sentence and a failing exit."""
+    """Commands that say what is wrong in one sentence; an error is a failing exit too."""
 
     def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except MossError as error:
-            # Never as markup: names of columns are in it.
-            errors.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
-            raise typer.Exit(1) from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", MixedColumnWarning)
+            warnings.showwarning = _show_warning  # type: ignore[assignment]  # of fewer arguments
+            try:
+                return super().invoke(ctx)
+            except MossError as error:
+                _say(("error: ", "bold red"), error)
+                raise typer.Exit(1) from None
+
+
+def _show_warning(message: Warning | str, *_where: object) -> None:
+    _say(("warning: ", "bold yellow"), message)
+
+
+def _say(what: tuple[str, str], sentence: object) -> None:
+    # Never as markup: names of columns are in it.
+    errors.print(Text.assemble(what, str(sentence)), soft_wrap=True)
 
 
 app = typer.Typer(
