@@ -10,14 +10,14 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from itertools import combinations
 
 import numpy as np
 from benchmarks._data import read_mixed
 from sklearn.model_selection import KFold
 
-from mossrules import MossRegressor, RuleSet
+from mossrules import MossRegressor
 from mossrules.exceptions import SolveLimitWarning
+from mossrules.stability import empirical_stability
 
 DATASETS = (
     "560_bodyfat",
@@ -34,12 +34,6 @@ FOLDS = 3
 SECONDS = 20.0  # for each choice of rules
 
 
-def dice(a: RuleSet, b: RuleSet) -> float:
-    """Return the share of rules that two rule sets have in common."""
-    both = len(set(a.rules) & set(b.rules))
-    return 2 * both / (len(a) + len(b))
-
-
 def measure(name: str, constant: float) -> tuple[float, float, float, int]:
     """Return mean test R2, mean Dice, mean seconds of choosing, and how many ran out of time."""
     X, y = read_mixed(name)
@@ -53,8 +47,8 @@ def measure(name: str, constant: float) -> tuple[float, float, float, int]:
         seconds.append(model.solution_.report.seconds)
         open_ends += model.solution_.status.value != "optimal"
         rules.append(model.rules_)
-    agreement = [dice(a, b) for a, b in combinations(rules, 2)]
-    return float(np.mean(scores)), float(np.mean(agreement)), float(np.mean(seconds)), open_ends
+    agreement = float(empirical_stability(rules))
+    return float(np.mean(scores)), agreement, float(np.mean(seconds)), open_ends
 
 
 def lines() -> Iterator[str]:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -299,8 +300,11 @@ def test_points_without_a_selection_are_not_chosen():
     """A point that some fold could not meet has no score, and is passed over."""
     found = made_up([[np.nan, 0.4, 0.5], [0.9, 0.4, 0.5]])
     assert found.choose("best").index == 2
+    none = made_up([[np.nan], [0.9]])
     with pytest.raises(InvalidParameter, match="No point"):
-        made_up([[np.nan], [0.9]]).choose()
+        none.choose()
+    assert none.frame()["chosen"].tolist() == [False]
+    assert repr(none) == "FrontierEvaluation(1 points, 2 folds, 1 s)"
 
 
 def test_another_rule_is_refused(evaluation):
@@ -408,6 +412,23 @@ def test_all_folds_share_one_limit_of_time(diabetes):
     assert np.isfinite(found.scores).all()
     assert found.frame()["stopped"].sum() > 0
     assert "stopped early" in repr(found)
+
+
+def test_a_search_that_was_interrupted_ends_the_evaluation(diabetes, monkeypatch):
+    """Ctrl-C in the search of the last floor leaves a whole frontier, and is heard all the same."""
+    original, calls = MossRegressor._solve_floors, []
+
+    def interrupted(model, floors, gap, **how):
+        calls.append(floors)
+        frontier = original(model, floors, gap, **how)
+        last = frontier.entries[-1]
+        stopped = replace(last, solution=replace(last.solution, status=Status.INTERRUPTED))
+        return replace(frontier, entries=(*frontier.entries[:-1], stopped))
+
+    monkeypatch.setattr(MossRegressor, "_solve_floors", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate_frontier(small(), *diabetes, cv=3, points=3, n_jobs=1)
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

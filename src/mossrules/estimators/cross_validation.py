@@ -27,7 +27,7 @@ from mossrules.frontier import FrontierProgress
 from mossrules.frontier.progress import progress_line
 from mossrules.model import RuleSet
 from mossrules.rules import Rule
-from mossrules.solver import Snapshot, Solution
+from mossrules.solver import Snapshot, Solution, Status
 from mossrules.solver.options import Clock
 from mossrules.stability.identity import SAME_ROWS, Identity
 
@@ -180,9 +180,10 @@ class _Run:
             progress=tell,
         )
         by_floor = {entry.floor: entry.solution for entry in frontier.entries}
-        if len(by_floor) < len(set(floors)):
-            raise KeyboardInterrupt  # the sweep ends early for no other reason
-        return [by_floor[floor] for floor in floors]
+        found = [by_floor.get(floor) for floor in floors]
+        if any(each is None or each.status is Status.INTERRUPTED for each in found):
+            raise KeyboardInterrupt  # which a sweep takes for a wish to have what there is
+        return [each for each in found if each is not None]
 
     def _budget(self) -> float | None:
         """Return the seconds for one more fold: its part of what is left."""

@@ -166,9 +166,11 @@ class FrontierEvaluation:
             * "best": the point with the best mean R2, the most stable of those if there are more.
         """
         check_choice("rule", rule, get_args(Rule))
+        if not self._is_scored:
+            raise InvalidParameter(
+                "No point has a selection in all folds; ask for lower shares, or relax constraints."
+            )
         scores, means = self.scores, self.scores.mean(axis=0)
-        if np.isnan(means).all():
-            raise InvalidParameter("No point has a selection in all folds; relax the constraints.")
         best = int(np.nanargmax(means))
         behind = scores[:, [best]] - scores
         allowed = {
@@ -179,6 +181,11 @@ class FrontierEvaluation:
         # NaN compares as false: points without a score are never chosen.
         within = means[best] - means <= allowed
         return self.points[int(np.argmax(within))]
+
+    @property
+    def _is_scored(self) -> bool:
+        """Whether some point has a selection in all folds."""
+        return not all(np.isnan(point.r2) for point in self.points)
 
     # --- showing --------------------------------------------------------------------------------
 
@@ -191,7 +198,7 @@ class FrontierEvaluation:
         the choice was `optimal` to the gap, `stopped` before, or `approximate`; and whether the
         point is `chosen` by "one-standard-error".
         """
-        chosen = self.choose()
+        chosen = self.choose() if self._is_scored else None
         names = ("share", "stability", "r2", "r2_se", "error")
         rows = [
             {
@@ -243,17 +250,20 @@ class FrontierEvaluation:
         return display.from_evaluation(self, measure=measure, rule=rule).plot(ax)
 
     def __repr__(self) -> str:
-        chosen = self.choose()
-        r2 = [point.r2 for point in self.points]
-        dice = [point.dice.estimate for point in self.points]
         stopped = sum(point.stopped for point in self.points)
-        unfinished = f", {stopped} solves stopped early" if stopped else ""
-        return (
-            f"FrontierEvaluation({len(self.points)} points, {self.n_folds} folds, R2 {min(r2):.3f} "
-            f"to {max(r2):.3f}, Dice {min(dice):.3f} to {max(dice):.3f} (same {self.identity}), "
-            f"chosen share {chosen.share:.3g} with R2 {chosen.r2:.3f} and Dice "
-            f"{chosen.dice.estimate:.3f}{unfinished}, {self.seconds:.2g} s)"
-        )
+        parts = [f"{len(self.points)} points, {self.n_folds} folds"]
+        if self._is_scored:
+            chosen = self.choose()
+            r2 = [point.r2 for point in self.points if not np.isnan(point.r2)]
+            dice = [point.dice.estimate for point in self.points]
+            parts += [
+                f"R2 {min(r2):.3f} to {max(r2):.3f}",
+                f"Dice {min(dice):.3f} to {max(dice):.3f} (same {self.identity})",
+                f"chosen share {chosen.share:.3g} with R2 {chosen.r2:.3f}",
+            ]
+        if stopped:
+            parts.append(f"{stopped} solves stopped early")
+        return f"FrontierEvaluation({', '.join(parts)}, {self.seconds:.2g} s)"
 
 
 def _standard_error(values: FloatArray) -> float:
