@@ -143,6 +143,19 @@ def test_a_search_that_runs_out_of_time_says_so(folder):
     assert "Heuristic: found by coordinate-descent" in low
 
 
+def test_the_stability_can_be_left_to_cross_validation(folder, table):
+    """With 'auto' the share that was chosen is told, with R2 on other rows."""
+    few = ["--n-trees", "15", "--max-depth", "1", "-k", "3", "--stability", "auto"]
+    content = json.loads(fit(folder / "data.csv", "--json", *few).stdout)
+    X = table.drop(columns="patient id")
+    model = MossRegressor(3, n_trees=15, max_depth=1, stability="auto").fit(X, "progression")
+    assert content["model"] == json.loads(model.rules_.to_json())
+    assert content["chosen_share"] == model.evaluation_.choose().share
+    assert content["r2_test"] == model.evaluation_.choose().r2
+    shown = fit(folder / "data.csv", *few).stdout
+    assert f"cross-validation: {content['chosen_share']:.0%} of the largest" in shown
+
+
 def test_hostile_names_are_printed_as_they_are(tmp_path):
     """Markup, right-to-left text and line breaks in names break neither table nor error."""
     x = np.arange(60.0)

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from mossrules import __version__
 from mossrules.cli._console import errors, out
-from mossrules.exceptions import MixedColumnWarning, MossError
+from mossrules.exceptions import MixedColumnWarning, MossError, SolveLimitWarning
 
 __all__ = ["app", "main"]
 
@@ -21,7 +21,8 @@ class _OneSentence(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("always", MixedColumnWarning)
+            for category in (MixedColumnWarning, SolveLimitWarning):
+                warnings.simplefilter("always", category)
             warnings.showwarning = _show_warning  # type: ignore[assignment]  # of fewer arguments
             try:
                 return super().invoke(ctx)

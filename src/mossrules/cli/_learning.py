@@ -55,6 +55,9 @@ def learn(table: Columns, target: str, **parameters: Any) -> MossRegressor:
     from mossrules.estimators import MossRegressor, candidates_for, generation  # noqa: PLC0415
 
     model = MossRegressor(**parameters)
+    if model.stability == "auto":  # needs rows, and grows forests of its own
+        with progress("cross-validating the stability"):
+            return model.fit(table, target)
     with progress("getting ready") as show, warnings.catch_warnings():
         warnings.simplefilter("ignore", SolveLimitWarning)  # the certificate will say it
         candidates = candidates_for(table, target, progress=show, **generation(model))

@@ -76,9 +76,18 @@ def model_content(model: MossRegressor, r2: float) -> dict[str, Any]:
         "texts": model.rules_.texts,
         "solution": solution_content(model.solution_, share_of_largest(model)),
         "r2_training": r2,
+        **evaluation_content(model),
         "rows": round(statistics.n),
         "candidates": len(model.candidates_),
     }
+
+
+def evaluation_content(model: MossRegressor) -> dict[str, Any]:
+    """Return what cross-validation said of the stability that it chose, if it did."""
+    if not hasattr(model, "evaluation_"):
+        return {}
+    chosen = model.evaluation_.choose()
+    return {"chosen_share": chosen.share, "r2_test": chosen.r2, "r2_test_error": chosen.r2_se}
 
 
 def share_of_largest(model: MossRegressor) -> float:

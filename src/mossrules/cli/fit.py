@@ -48,7 +48,8 @@ def fit(
     stability: Annotated[
         str,
         typer.Option(
-            help="How stable: 'high', 'medium', 'low', or a share of the largest in (0, 1].",
+            help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or "
+            "'auto' to choose one by cross-validation.",
             rich_help_panel=options.MODEL,
         ),
     ] = "high",
@@ -129,6 +130,12 @@ def show(model: MossRegressor, r2: float, output: Path | None) -> None:
     )
     out.print(rules_table(model.rules_))
     print_line(certificate(model.solution_))
+    if hasattr(model, "evaluation_"):
+        chosen = model.evaluation_.choose()
+        print_line(
+            f"Stability chosen by cross-validation: {chosen.share:.0%} of the largest, with R2 "
+            f"{chosen.r2:.3f} +- {chosen.r2_se:.3f} on other rows."
+        )
     print_line(
         f"R2 {r2:.3f} on the {model.candidates_.statistics.n:,.0f} training rows. "
         f"{len(model.rules_)} of {len(model.candidates_):,} candidate rules, with "
