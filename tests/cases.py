@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mossrules.solver._kernels.state import FREE, IN, OUT, Data
-from mossrules.solver.problem import Problem
+from mossrules.solver._kernels.state import FREE, IN, OUT, Data, no_limits
+from mossrules.solver.problem import LinearConstraints, Problem
 
 
 def wild_columns(rng, n, m):
@@ -57,6 +57,42 @@ def wild_problem(seed: int, *, strongest: float = 11.5) -> Problem:
     return floored(problem, float(rng.choice([0.0, 0.3, 0.6, 0.8, 0.9, 0.97, 1.0, 1.0])))
 
 
+def limited_problem(seed: int) -> Problem:
+    """Return a small problem with limits on rules and on groups, fixed rules, signs, or none.
+
+    The groups are like features, of which each rule has one or two.
+    """
+    rng = np.random.default_rng([3, seed])
+    m, p = int(rng.integers(3, 10)), 4
+    M = wild_columns(rng, 30, m)
+    y = M @ rng.normal(size=m) * rng.integers(0, 2) + rng.normal(size=30)
+    features = rng.integers(0, p, (2, m))
+    groups = np.array([(features == g).any(axis=0) for g in range(p)])
+    rows, most = np.zeros((0, m + p)), np.zeros(0)
+    if rng.random() < 0.6:  # so many rules of each group
+        rows = np.vstack([rows, np.pad(groups, ((0, 0), (0, p)))])
+        most = np.append(most, rng.integers(0, 4, p))
+    if rng.random() < 0.6:  # so many groups
+        rows = np.vstack([rows, np.repeat([0.0, 1.0], [m, p])])
+        most = np.append(most, rng.integers(1, 4))
+    if rng.random() < 0.2:  # one of some at least
+        rows = np.vstack([rows, np.append(-1.0 * (rng.random(m) < 0.4), np.zeros(p))])
+        most = np.append(most, -1)
+    problem = Problem.from_matrix(
+        M,
+        y - y.mean(),
+        rng.integers(0, 20, m),
+        max_rules=int(rng.integers(1, 5)),
+        gamma=10.0 ** rng.uniform(-3, 2),
+        fixed_in=rng.permutation(m)[: rng.integers(0, 2)],
+        constraints=LinearConstraints(rows, most, groups) if len(most) else None,
+        signs=rng.integers(-1, 2, m) if rng.random() < 0.5 else None,
+    )
+    reachable = problem.reachable
+    most_stable = 0 if reachable is None else problem.stability(reachable)
+    return problem.at(int(rng.choice([0.0, 0.5, 0.9, 1.0]) * most_stable))
+
+
 def floored(problem: Problem, share: float) -> Problem:
     """Return the problem with a share of the largest stability for its floor."""
     return problem.at(int(share * problem.largest_stability))
@@ -80,12 +116,12 @@ def mixed_problem(seed: int) -> Problem:
 
 def swap_nothing(*arguments):
     """Stand in for the local search: evaluate the selection, and leave it as it is."""
-    G, q, counts, ridge, floor, allowed, support, first, rounds = arguments
-    assert counts[support].sum() >= floor
+    data, floor, allowed, support, first, rounds = arguments
+    assert data.counts[support].sum() >= floor
     assert not allowed[support].any()
     assert min(first, rounds) >= 0
-    A = G[np.ix_(support, support)] + ridge * np.eye(len(support))
-    return 0.5 * q[support] @ np.linalg.solve(A, q[support])
+    A = data.G[np.ix_(support, support)] + np.eye(len(support)) / data.gamma
+    return 0.5 * data.q[support] @ np.linalg.solve(A, data.q[support])
 
 
 # --- nodes of a tree ------------------------------------------------------------------------------
@@ -123,7 +159,8 @@ def data_of(problem: Problem) -> Data:
     """Return all rules of a problem in the form that kernels want."""
     s = problem.statistics
     G = np.ascontiguousarray(s.G)
-    return Data(G, s.q.copy(), s.counts.astype(np.float64), problem.gamma, 0.5 * s.yy)
+    counts, free = s.counts.astype(np.float64), np.zeros(problem.m, dtype=bool)
+    return Data(G, s.q.copy(), counts, problem.gamma, 0.5 * s.yy, free, no_limits(problem.m))
 
 
 def random_node(seed: int, **settings) -> Node:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.optimize
+from scipy.optimize import lsq_linear
 
 from mossrules.binning import fit_binning
 from mossrules.chunks import row_ranges
@@ -268,3 +269,54 @@ def generalised_lasso_bound(G, q, F, w: np.ndarray, reach: float) -> float:
     s = np.clip(found.x[:k], -1, 1)
     steepest = np.abs(F.T @ s - r).max(initial=0.0)
     return float(0.5 * w @ G @ w - q @ w + s @ F @ w - spread * steepest)
+
+
+# --- limits on selections and signs of weights ----------------------------------------------------
+
+
+def signed_loss(problem, support) -> float:
+    """Return the loss of a selection whose weights have the signs asked for, by scipy."""
+    S = list(support)
+    data = problem.statistics
+    if not S:
+        return data.yy / 2
+    A, q = data.G[np.ix_(S, S)] + np.eye(len(S)) / problem.gamma, data.q[S]
+    signs = np.zeros(len(S)) if problem.signs is None else problem.signs[S]
+    w = np.linalg.solve(A, q)
+    if (signs * w < 0).any():
+        L = np.linalg.cholesky(A)
+        low, high = np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
+        w = lsq_linear(L.T, np.linalg.solve(L, q), (low, high), method="bvls", tol=1e-14).x
+    return float(data.yy / 2 - q @ w + w @ A @ w / 2)
+
+
+def keeps_limits(problem, support) -> bool:
+    """Tell whether a selection keeps limits on rules and groups, counted one by one."""
+    limits = problem.constraints
+    if limits is None:
+        return True
+    for row, most in zip(limits.A, limits.b, strict=True):
+        total = sum(row[i] for i in support)
+        for g, members in enumerate(limits.groups):
+            total += row[problem.m + g] * any(members[i] for i in support)
+        if total > most + 1e-6:
+            return False
+    return True
+
+
+def brute_force_limited(problem) -> tuple[float, tuple[int, ...] | None]:
+    """Return the least loss under limits and signs, and a selection that has it."""
+    best, found = math.inf, None
+    counts = problem.statistics.counts
+    for size in range(min(problem.max_rules, problem.m) + 1):
+        for support in itertools.combinations(range(problem.m), size):
+            if (
+                set(problem.fixed_in) <= set(support)
+                and not set(problem.fixed_out) & set(support)
+                and counts[list(support)].sum() >= problem.min_stability
+                and keeps_limits(problem, support)
+            ):
+                loss = signed_loss(problem, support)
+                if loss < best:
+                    best, found = loss, support
+    return best, found

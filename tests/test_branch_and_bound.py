@@ -227,9 +227,9 @@ def test_answers_do_not_depend_on_the_size_of_the_data():
 
 
 def test_limits_on_the_selection_are_declined():
-    """A z <= b is for the cutting plane, and the message says so."""
+    """A z <= b needs blanks and prices: `solve` sees to them, and the message says so."""
     limits = LinearConstraints(np.ones((1, 20)), np.array([2.0]))
-    with pytest.raises(InvalidParameter, match="use method='cutting-plane'"):
+    with pytest.raises(InvalidParameter, match="which only `solve` takes"):
         run(hard_problem(m=20, constraints=limits))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cases import floored, hard_problem, swap_nothing, wild_problem
-from mossrules.exceptions import InvalidParameter
+from mossrules.exceptions import InfeasibleProblem
 from mossrules.solver import heuristics
 from mossrules.solver.heuristics import first_selection, swap_search
 from mossrules.solver.instance import Instance
@@ -64,8 +64,15 @@ def test_a_start_that_is_not_feasible_is_left_aside(start):
     np.testing.assert_array_equal(found, swap_search(problem))
 
 
-def test_limits_on_the_selection_are_declined():
-    """A z <= b is for the cutting plane, and the message says so."""
+def test_limits_on_the_selection_are_kept():
+    """Swaps do not break A z <= b, and where nothing keeps it the message says so."""
     limits = LinearConstraints(np.ones((1, 20)), np.array([2.0]))
-    with pytest.raises(InvalidParameter, match="cutting-plane"):
-        swap_search(hard_problem(m=20, constraints=limits))
+    problem = hard_problem(m=20, constraints=limits)
+    found = swap_search(problem)
+    assert len(found) == 2
+    for i in range(2):
+        for j in np.setdiff1d(np.arange(20), found):
+            other = np.append(np.delete(found, i), j)
+            assert problem.loss(other) >= problem.loss(found) * (1 - 1e-12)
+    with pytest.raises(InfeasibleProblem, match="No selection keeps the limits"):
+        swap_search(replace(problem, fixed_in=[1, 2, 3]))

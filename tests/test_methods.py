@@ -29,17 +29,30 @@ def test_without_limits_branch_and_bound_is_chosen():
     """It is the fastest, and the report says why it was taken."""
     report = solve(small_problem()).report
     assert report.method == "branch-and-bound"
-    assert report.reason == "the fastest exact method for problems without constraints A z <= b"
+    assert report.reason == "the fastest exact method"
     assert "nodes" in report.figures
 
 
-def test_with_limits_the_cutting_plane_is_chosen():
-    """It is the only exact method that takes them."""
-    solution = solve(small_problem(constraints=LIMITS))
+def test_with_mixed_limits_the_cutting_plane_is_chosen():
+    """It is the only method for limits that count rules and groups at once."""
+    A = np.ones((1, 13))
+    mixed = LinearConstraints(A, np.array([3.0]), np.arange(12)[None, :] < 6)
+    solution = solve(small_problem(constraints=mixed))
     assert solution.report.method == "cutting-plane"
-    assert solution.report.reason == "the only exact method that takes constraints A z <= b"
-    assert len(solution.support) == 2
+    assert (
+        solution.report.reason == "the only method for limits that count rules and groups at once"
+    )
     assert "masters" in solution.report.figures
+    assert mixed.holds(solution.support)
+    with pytest.raises(InvalidParameter, match="use method='cutting-plane'"):
+        solve(small_problem(constraints=mixed), "branch-and-bound")
+
+
+def test_with_other_limits_branch_and_bound_is_chosen():
+    """It is faster there too."""
+    solution = solve(small_problem(constraints=LIMITS))
+    assert solution.report.method == "branch-and-bound"
+    assert len(solution.support) == 2
 
 
 @pytest.mark.parametrize("method", ["branch-and-bound", "cutting-plane", "coordinate-descent"])
@@ -54,12 +67,6 @@ def test_an_unknown_method_is_refused(method):
     """The message lists those that there are."""
     with pytest.raises(InvalidParameter, match="choose from auto, branch-and-bound, cutting-plane"):
         solve(small_problem(), method)
-
-
-def test_branch_and_bound_does_not_take_limits():
-    """Asked for where it cannot be used, it names the method that can."""
-    with pytest.raises(InvalidParameter, match="use method='cutting-plane'"):
-        solve(small_problem(constraints=LIMITS), "branch-and-bound")
 
 
 # --- what comes back ------------------------------------------------------------------------------
@@ -95,7 +102,7 @@ def test_an_infeasible_problem_has_an_answer():
     limits = LinearConstraints(np.ones((1, 12)), np.array([-1.0]))
     solution = solve(small_problem(constraints=limits))
     assert solution.status is Status.INFEASIBLE
-    assert solution.report.method == "cutting-plane"
+    assert solution.report.method == "branch-and-bound"
     assert len(solution.support) == 0
 
 

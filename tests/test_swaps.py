@@ -23,12 +23,12 @@ def random_support(problem, rng):
 
 def swap_tables(data, support):
     """Return B, w, P, a and d of a support, by the kernels."""
-    k, m, ridge = len(support), len(data.q), 1 / data.gamma
+    k, m = len(support), len(data.q)
     factor, B, P = np.empty((k, k)), np.empty((k, k)), np.empty((k, m))
     w, a, d = np.empty(k), np.empty(m), np.empty(m)
-    explained_by(data.G, data.q, ridge, support, k, factor, w)
-    assert invert(data.G, ridge, support, k, factor, B)
-    projections(data.G, data.q, ridge, support, k, B, w, P, a, d)
+    explained_by(data, support, k, factor, w)
+    assert invert(data, support, w, factor, B)
+    projections(data, support, B, w, P, a, d)
     return B, w, P, a, d
 
 
@@ -40,7 +40,7 @@ def test_what_is_explained_is_the_drop_of_the_loss(seed):
     data, support = data_of(problem), random_support(problem, np.random.default_rng(seed))
     k = len(support)
     w = np.full(k + 1, 7.0)
-    found = explained_by(data.G, data.q, 1 / data.gamma, support, k, np.empty((k, k)), w)
+    found = explained_by(data, support, k, np.empty((k, k)), w)
     assert data.half - found == pytest.approx(problem.loss(support), abs=1e-10 * data.half)
     scale = np.abs(problem.weights(support)).max(initial=1e-300)
     np.testing.assert_allclose(w[:k], problem.weights(support), atol=1e-6 * scale)
@@ -62,9 +62,7 @@ def test_the_change_of_every_swap_is_that_of_the_loss(seed):
         tables = swap_tables(data, support)
         for j in outside:
             allowed = np.arange(problem.m) == j
-            leaves, enters, change = best_swap(
-                data.q, data.counts, 1 / data.gamma, 0.0, allowed, support, k - 1, k, *tables
-            )
+            leaves, enters, change = best_swap(data, 0.0, allowed, support, k - 1, *tables)
             expected = problem.loss([*support[:-1], j]) - loss
             assert change == pytest.approx(min(0.0, expected), abs=1e-9 * data.half)
             assert (leaves, enters) in {(k - 1, j), (-1, -1)}
@@ -82,9 +80,8 @@ def test_the_best_swap_is_the_best_of_those_allowed(seed, floor):
     allowed = rng.random(problem.m) < 0.7
     allowed[support] = False
     leaves, enters, change = best_swap(
-        data.q, data.counts, 1 / data.gamma, floor, allowed, support, first, k,
-        *swap_tables(data, support),
-    )  # fmt: skip
+        data, float(floor), allowed, support, first, *swap_tables(data, support)
+    )
     losses = [0.0]
     for i in range(first, k):
         for j in np.flatnonzero(allowed):
@@ -110,9 +107,7 @@ def test_the_search_ends_at_a_local_optimum(seed):
     first = len(problem.fixed_in)
     allowed = np.isin(np.arange(problem.m), np.setdiff1d(problem.free, support))
     before, start = problem.loss(support), support.copy()
-    found = improve_by_swaps(
-        data.G, data.q, data.counts, 1 / data.gamma, float(floor), allowed, support, first, 1000
-    )
+    found = improve_by_swaps(data, float(floor), allowed, support, first, 1000)
     loss = problem.loss(support)
     slack = 1e-10 * data.half
     assert data.half - found == pytest.approx(loss, abs=slack)
@@ -137,9 +132,7 @@ def test_rounds_limit_the_number_of_swaps():
             support = random_support(problem, np.random.default_rng(seed))
             start, allowed = support.copy(), np.ones(problem.m, dtype=bool)
             allowed[support] = False
-            improve_by_swaps(
-                data.G, data.q, data.counts, 1 / data.gamma, 0.0, allowed, support, 0, rounds
-            )
+            improve_by_swaps(data, 0.0, allowed, support, 0, rounds)
             changed.append(np.count_nonzero(start != support))
     assert changed[:20] == [0] * 20
     assert set(changed[20:]) <= {0, 1}

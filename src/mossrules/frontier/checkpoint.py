@@ -70,6 +70,9 @@ class Checkpoint:
         if p.constraints is not None:
             digest.update(np.ascontiguousarray(p.constraints.A).tobytes())
             digest.update(np.ascontiguousarray(p.constraints.b).tobytes())
+            digest.update(np.ascontiguousarray(p.constraints.groups).tobytes())
+        if p.signs is not None:
+            digest.update(np.asarray(p.signs).tobytes())
         return digest.hexdigest()
 
     def add(self, entry: FrontierPoint, cuts: Iterable[Cut] = ()) -> None:

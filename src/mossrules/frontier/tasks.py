@@ -96,7 +96,8 @@ class Tasks:
     @property
     def shares_trees(self) -> bool:
         """Whether listed floors are solved in ladders."""
-        return self.reuse and self.method == "branch-and-bound"
+        limited = self.problem.constraints is not None
+        return self.reuse and self.method == "branch-and-bound" and not limited
 
     # --- one floor after the other --------------------------------------------------------------
 

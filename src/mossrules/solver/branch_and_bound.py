@@ -68,11 +68,9 @@ def solve_by_branch_and_bound(
 
 
 def refuse_constraints(problem: Problem) -> None:
-    """Say that branch and bound is not for problems with A z <= b."""
+    """Say that limits A z <= b have no place here."""
     if problem.constraints is not None:
-        raise InvalidParameter(
-            "Branch and bound does not take constraints A z <= b; use method='cutting-plane'."
-        )
+        raise InvalidParameter("There are limits A z <= b, which only `solve` takes; use that.")
 
 
 @cache

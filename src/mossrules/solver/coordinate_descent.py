@@ -289,8 +289,8 @@ def _allowed(problem: Problem, start: Iterable[int]) -> IntArray:
 
 
 def _refuse_constraints(problem: Problem) -> None:
-    if problem.constraints is not None:
+    if problem.is_limited:
         raise InvalidParameter(
-            "Coordinate descent cannot keep limits `A z <= b` on the selection; use "
+            "Coordinate descent keeps neither limits `A z <= b` nor signs of weights; use "
             'method="cutting-plane".'
         )

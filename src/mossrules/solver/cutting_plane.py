@@ -48,12 +48,13 @@ class Cut:
         r = problem.statistics.q - w @ problem.statistics.G[support]
         z = np.zeros(problem.m)
         z[support] = 1.0
-        return cls(problem.loss(support, w), -0.5 * problem.gamma * r**2, z)
+        return cls(problem.loss(support, w), -problem.gains(r), z)
 
     @classmethod
     def at_point(cls, problem: Problem, z: FloatArray) -> Cut:
         """Return the tangent at any point of [0, 1]^m."""
-        return cls(problem.relaxed_loss(z), problem.gradient(z), z)
+        w = problem.relaxed_weights(z)
+        return cls(problem.loss_of(w), problem.gradient_of(w), z)
 
     @property
     def constant(self) -> float:
@@ -72,10 +73,14 @@ class CutPool:
     def claim(self, problem: Problem) -> None:
         """Make sure that the cuts hold for a problem."""
         made_for = self._made_for or problem
-        if made_for.statistics is not problem.statistics or made_for.gamma != problem.gamma:
+        if (
+            made_for.statistics is not problem.statistics
+            or made_for.gamma != problem.gamma
+            or made_for.has_other_signs(problem)
+        ):
             raise InvalidParameter(
-                "The cuts were made with other statistics or another gamma and do not hold here; "
-                "start a new CutPool."
+                "The cuts were made with other statistics, signs or another gamma and do not hold "
+                "here; start a new CutPool."
             )
         self._made_for = made_for
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mossrules._typing import IntArray
-from mossrules.exceptions import InvalidParameter
+from mossrules.exceptions import InfeasibleProblem
 from mossrules.solver._kernels.state import IN
 from mossrules.solver._kernels.swaps import improve_by_swaps
-from mossrules.solver.instance import Instance
+from mossrules.solver.instance import Instance, fill_up, has_selection, with_blanks
 from mossrules.solver.problem import Problem
 
 __all__ = ["Incumbent", "first_selection", "swap_search"]
@@ -25,11 +25,10 @@ def swap_search(problem: Problem, start: IntArray | None = None) -> IntArray:
     and takes the best exchange each time; the better of both ends is returned. Nothing is proven:
     `solve` does that.
     """
-    if problem.constraints is not None:
-        raise InvalidParameter(
-            "Swap search does not take constraints A z <= b; use solve(method='cutting-plane')."
-        )
-    return first_selection(Instance.of(problem), start).support
+    if not has_selection(problem):
+        raise InfeasibleProblem("No selection keeps the limits A z <= b; relax one of them.")
+    found = first_selection(Instance.of(with_blanks(problem)), start).support
+    return found[found < problem.m]
 
 
 @dataclass(eq=False)
@@ -50,7 +49,10 @@ def first_selection(instance: Instance, start: IntArray | None) -> Incumbent:
     problem, data = instance.problem, instance.data
     fixed = np.flatnonzero(instance.fate == IN)
     best = Incumbent(np.empty(0, dtype=np.int64), np.inf)
-    starts = [problem.most_stable]
+    assert problem.reachable is not None  # noqa: S101  tells mypy what the callers know
+    starts = [problem.reachable]
+    if start is not None and problem.constraints is not None:
+        start = fill_up(problem, start)
     if start is not None and problem.is_feasible(start) and len(start) == problem.size:
         starts.append(np.sort(start))
     for given in starts:
@@ -59,8 +61,7 @@ def first_selection(instance: Instance, start: IntArray | None) -> Incumbent:
         allowed = np.ones(len(instance.rules), dtype=np.bool_)
         allowed[support] = False
         explained = improve_by_swaps(
-            data.G, data.q, data.counts, 1.0 / data.gamma, float(problem.min_stability), allowed,
-            support, len(fixed), MAX_SWAPS,
-        )  # fmt: skip
+            data, float(problem.min_stability), allowed, support, len(fixed), MAX_SWAPS
+        )
         best.offer(instance.rules[support], data.half - explained)
     return best

@@ -12,6 +12,7 @@ from mossrules.exceptions import InvalidParameter
 from mossrules.solver.branch_and_bound import compile_kernels, solve_by_branch_and_bound
 from mossrules.solver.coordinate_descent import solve_by_coordinate_descent
 from mossrules.solver.cutting_plane import CutPool, solve_by_cutting_plane
+from mossrules.solver.limited import solve_limited
 from mossrules.solver.options import Clock, Method, Options
 from mossrules.solver.problem import Problem
 from mossrules.solver.result import Report, Solution
@@ -75,8 +76,12 @@ def solve(
     dual = usable_dual(problem, start.dual) if isinstance(start, Solution) else None
     known = check_number("bound", bound, least=0.0)
     if chosen == "branch-and-bound":
-        outcome = solve_by_branch_and_bound(
-            problem, options, clock=clock, start=support, dual=dual, bound=known
+        outcome = (
+            solve_by_branch_and_bound(
+                problem, options, clock=clock, start=support, dual=dual, bound=known
+            )
+            if problem.constraints is None
+            else solve_limited(problem, options, clock=clock, start=support, bound=known)
         )
     elif chosen == "cutting-plane":
         outcome = solve_by_cutting_plane(problem, options, clock=clock, start=support, cuts=cuts)
@@ -121,6 +126,6 @@ def choose_method(problem: Problem, method: Method) -> tuple[Method, str]:
         raise InvalidParameter(f"method is {method!r}; choose from {', '.join(get_args(Method))}.")
     if method != "auto":
         return method, "asked for"
-    if problem.constraints is not None:
-        return "cutting-plane", "the only exact method that takes constraints A z <= b"
-    return "branch-and-bound", "the fastest exact method for problems without constraints A z <= b"
+    if problem.constraints is not None and problem.constraints.is_mixed:
+        return "cutting-plane", "the only method for limits that count rules and groups at once"
+    return "branch-and-bound", "the fastest exact method"

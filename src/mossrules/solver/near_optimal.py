@@ -18,10 +18,11 @@ import numpy as np
 from mossrules._checks import check_integer, check_number
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray
+from mossrules.exceptions import InvalidParameter
 from mossrules.solver._kernels.search import DONE, OUT_OF_SLOTS, run
 from mossrules.solver._kernels.state import IN, LISTED, LOSS, NODES, make_search
 from mossrules.solver._kernels.tree import Tree, grow_tree, make_tree, push
-from mossrules.solver.branch_and_bound import compile_kernels, refuse_constraints
+from mossrules.solver.branch_and_bound import compile_kernels
 from mossrules.solver.heuristics import first_selection
 from mossrules.solver.instance import Instance, no_twins
 from mossrules.solver.options import Clock, Options, Snapshot
@@ -162,7 +163,8 @@ def solve_pool(
         With status OPTIMAL when nothing within the tolerance is missing. Otherwise
         `pool.complete_within` says up to where nothing is.
     """
-    refuse_constraints(problem)
+    if problem.is_limited:
+        raise InvalidParameter("A pool takes neither limits A z <= b nor signs; leave them out.")
     tolerance = check_number("tolerance", tolerance, least=0.0)
     max_solutions = check_integer("max_solutions", max_solutions)
     options = Options() if options is None else options

@@ -11,24 +11,30 @@ Notation (shapes in brackets)
     H2(S) = 1/2 min_w |y - M_S w|^2 + |w|^2 / gamma
           = 1/2 (yy - q_S' (G_SS + I/gamma)^-1 q_S)
 
-H2 extends to fractional z by the weight w_i^2 / (gamma z_i) in place of w_i^2 / gamma, and is
-convex there. What is written here is the slow and plain form: everything else in the solver is
-tested against it, and every answer is recomputed by it before it is returned.
+Where a sign s_i is given, the minimum is over weights with s_i w_i >= 0 only, and H2(S) is still
+1/2 (yy - q_S'w) at the best w. H2 extends to fractional z by the weight w_i^2 / (gamma z_i) in
+place of w_i^2 / gamma, and is convex there. What is written here is the slow and plain form:
+everything else in the solver is tested against it, and every answer is recomputed by it before it
+is returned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.optimize import Bounds, milp
+from scipy.optimize import LinearConstraint as ScipyConstraint
 
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
-from mossrules.exceptions import InfeasibleProblem, InvalidParameter
+from mossrules.exceptions import InfeasibleProblem, InvalidParameter, MossError
+from mossrules.solver._kernels.signed import signed_weights
+from mossrules.solver.limits import LinearConstraints
 from mossrules.statistics import Statistics
 
 __all__ = ["LinearConstraints", "Problem"]
@@ -37,39 +43,12 @@ MOST_CONDITION = 1e12  # gamma times the largest G_ii: beyond it, weights have n
 
 
 @dataclass(frozen=True, eq=False)
-class LinearConstraints:
-    """Further limits `A z <= b` on the selection z: one row per limit, one column per rule."""
-
-    A: FloatArray
-    b: FloatArray
-
-    def __post_init__(self) -> None:
-        A, b = np.asarray(self.A, dtype=np.float64), np.asarray(self.b, dtype=np.float64)
-        if A.ndim != 2 or b.shape != A.shape[:1]:
-            raise InvalidParameter(
-                f"A has shape {A.shape} and b {b.shape}; A z <= b needs one row of A for each "
-                "entry of b."
-            )
-        if not (np.isfinite(A).all() and np.isfinite(b).all()):
-            raise InvalidParameter("A z <= b has entries that are not finite; leave those out.")
-        object.__setattr__(self, "A", A)
-        object.__setattr__(self, "b", b)
-
-    def holds(self, support: IntArray) -> bool:
-        """Tell whether a selection keeps all the limits, up to rounding."""
-        used = self.A[:, np.asarray(support, dtype=np.int64)].sum(axis=1)
-        return bool((used <= self.b + 1e-9 * (1.0 + np.abs(self.b))).all())
-
-    def __repr__(self) -> str:
-        return f"LinearConstraints({len(self.b)} limits)"
-
-
-@dataclass(frozen=True, eq=False)
 class Problem:
     """Select at most `max_rules` rules with at least `min_stability` counts and the least loss.
 
     `fixed_in` and `fixed_out` are positions of rules that must and must not be selected. Further
-    limits on the selection go into `constraints`; the cutting-plane method accepts them.
+    limits on the selection go into `constraints`. `signs` are those of the weights, one for each
+    rule: 1 for weights that may not be negative, -1 for none above zero, 0 for any.
     """
 
     statistics: Statistics
@@ -79,6 +58,7 @@ class Problem:
     fixed_in: Sequence[int] = ()
     fixed_out: Sequence[int] = ()
     constraints: LinearConstraints | None = None
+    signs: IntArray | None = None
 
     @classmethod
     def from_matrix(
@@ -102,11 +82,12 @@ class Problem:
             object.__setattr__(self, name, value)
         self._check_gamma()
         self._check_fixings()
-        if self.constraints is not None and self.constraints.A.shape[1] != self.m:
+        if self.constraints is not None and self.constraints.m != self.m:
             raise InvalidParameter(
-                f"The constraints have {self.constraints.A.shape[1]} columns and there are "
+                f"The constraints have {self.constraints.m} columns and there are "
                 f"{self.m} rules; give A one column per rule."
             )
+        object.__setattr__(self, "signs", _signs(self.signs, self.m))
         _check_floor(self)
 
     def _check_gamma(self) -> None:
@@ -142,6 +123,11 @@ class Problem:
         return np.setdiff1d(np.arange(self.m), np.array(decided, dtype=np.int64))
 
     @property
+    def is_limited(self) -> bool:
+        """Whether there are limits `A z <= b` on the selection or signs of weights."""
+        return self.constraints is not None or self.signs is not None
+
+    @property
     def size(self) -> int:
         """Rules in a best selection: another rule never raises H2 nor lowers H1."""
         return min(self.max_rules, len(self.fixed_in) + len(self.free))
@@ -158,6 +144,33 @@ class Problem:
         """The largest H1 of any selection, `eps_max` (limits `A z <= b` left aside)."""
         return self.stability(self.most_stable)
 
+    @cached_property
+    def reachable(self) -> IntArray | None:
+        """The selection of the largest H1 that keeps all limits, or None where none keeps them."""
+        if self.constraints is None:
+            return self.most_stable
+        A, b = self.constraints.with_linked_groups()
+        n_groups = A.shape[1] - self.m
+        size = np.append(np.ones(self.m), np.zeros(n_groups))
+        low, high = np.zeros(A.shape[1]), np.ones(A.shape[1])
+        low[list(self.fixed_in)], high[list(self.fixed_out)] = 1.0, 0.0
+        found = milp(
+            -np.append(self.statistics.counts, np.zeros(n_groups)).astype(np.float64),
+            constraints=ScipyConstraint(np.vstack([A, size]), ub=np.append(b, self.max_rules)),
+            integrality=np.arange(A.shape[1]) < self.m,
+            bounds=Bounds(low, high),
+            options={"mip_rel_gap": 0.0},
+        )
+        if found.x is None:
+            return None
+        support = np.flatnonzero(found.x[: self.m] > 0.5)
+        if not self.constraints.holds(support):
+            raise MossError(
+                "HiGHS keeps the limits A z <= b by its tolerance only; scale the rows of A to "
+                "entries near 1."
+            )
+        return support
+
     def at(self, min_stability: int) -> Problem:
         """Return the same problem at another floor."""
         # Not `replace`, which would check all of G again: a frontier makes thousands of these.
@@ -166,13 +179,49 @@ class Problem:
         _check_floor(other)
         return other
 
+    def restricted(
+        self, fixed_out: Iterable[int], constraints: LinearConstraints | None
+    ) -> Problem:
+        """Return the same problem with more rules fixed out, and other limits."""
+        other = copy(self)
+        out = tuple(sorted({*self.fixed_out, *map(int, fixed_out)}))
+        object.__setattr__(other, "fixed_out", out)
+        object.__setattr__(other, "constraints", constraints)
+        for name in ("free", "most_stable", "largest_stability", "reachable"):
+            vars(other).pop(name, None)
+        if not set(out).isdisjoint(self.fixed_in):
+            raise InfeasibleProblem("A rule would be both fixed in and fixed out; fix fewer.")
+        _check_floor(other)
+        return other
+
     # --- the plain definitions ------------------------------------------------------------------
 
     def weights(self, support: IntArray) -> FloatArray:
-        """Return w = (G_SS + I/gamma)^-1 q_S of a selection."""
+        """Return w = (G_SS + I/gamma)^-1 q_S of a selection, or the best w of the signs given."""
         S = np.asarray(support, dtype=np.int64)
         A = self.statistics.G[np.ix_(S, S)] + np.eye(len(S)) / self.gamma
-        return np.asarray(np.linalg.solve(A, self.statistics.q[S]), dtype=np.float64)
+        return self._solve(A, self.statistics.q[S], S)
+
+    def _solve(self, A: FloatArray, q: FloatArray, S: IntArray) -> FloatArray:
+        """Return A^-1 q, or the w of the signs given that minimises w'Aw/2 - q'w."""
+        if self.signs is not None and np.any(self.signs[S]):
+            return signed_weights(A, q, self.signs[S])
+        return np.asarray(np.linalg.solve(A, q), dtype=np.float64)
+
+    def has_other_signs(self, other: Problem) -> bool:
+        """Tell whether weights have other signs than in another problem."""
+        if self.signs is None or other.signs is None:
+            return self.signs is not other.signs
+        return not np.array_equal(self.signs, other.signs)
+
+    def gains(self, r: FloatArray) -> FloatArray:
+        """Return (gamma/2) r_i^2 of every rule, where its sign is not the wrong one; 0 there.
+
+        With r = q - G w this is the rate -dH2/dz_i at which the loss falls.
+        """
+        if self.signs is not None:
+            r = np.where(self.signs * r < 0, 0.0, r)
+        return np.asarray(0.5 * self.gamma * r**2, dtype=np.float64)
 
     def loss(self, support: IntArray, weights: FloatArray | None = None) -> float:
         """Return H2 of a selection, from its `weights` if they are known."""
@@ -198,17 +247,23 @@ class Problem:
 
     def relaxed_loss(self, z: FloatArray) -> float:
         """Return H2 at a point of [0, 1]^m."""
-        _, w, S = self._relaxed_weights(z)
-        return 0.5 * max(0.0, self.statistics.yy - float(self.statistics.q[S] @ w))
+        return self.loss_of(self.relaxed_weights(z))
 
     def gradient(self, z: FloatArray) -> FloatArray:
         """Return dH2/dz_i = -(gamma/2) r_i^2, with r = q - G w, at a point of [0, 1]^m."""
-        _, w, S = self._relaxed_weights(z)
-        r = self.statistics.q - self.statistics.G[:, S] @ w
-        return np.asarray(-0.5 * self.gamma * r**2, dtype=np.float64)
+        return self.gradient_of(self.relaxed_weights(z))
 
-    def _relaxed_weights(self, z: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Return z, and w = (G + diag(1/(gamma z)))^-1 q on the rules S where z is not zero."""
+    def loss_of(self, w: FloatArray) -> float:
+        """Return H2 where w (m,) are the best weights."""
+        return 0.5 * max(0.0, self.statistics.yy - float(self.statistics.q @ w))
+
+    def gradient_of(self, w: FloatArray) -> FloatArray:
+        """Return dH2/dz where w (m,) are the best weights."""
+        S = np.flatnonzero(w)
+        return -self.gains(self.statistics.q - w[S] @ self.statistics.G[S])
+
+    def relaxed_weights(self, z: FloatArray) -> FloatArray:
+        """Return w (m,) at a point of [0, 1]^m: (G + diag(1/(gamma z)))^-1 q where z is not 0."""
         z = np.asarray(z, dtype=np.float64)
         if z.shape != (self.m,) or not ((z >= 0) & (z <= 1)).all():
             raise InvalidParameter(f"z must have {self.m} entries between 0 and 1.")
@@ -216,7 +271,9 @@ class Problem:
         # The substitution w = sqrt(z) u keeps the matrix well scaled however small z is.
         root = np.sqrt(z[S])
         A = root[:, None] * self.statistics.G[np.ix_(S, S)] * root + np.eye(len(S)) / self.gamma
-        return z, root * np.linalg.solve(A, root * self.statistics.q[S]), S
+        w = np.zeros(self.m)
+        w[S] = root * self._solve(A, root * self.statistics.q[S], S)
+        return w
 
     def __repr__(self) -> str:
         extras = [
@@ -226,6 +283,8 @@ class Problem:
         ]
         if self.constraints is not None:
             extras.append(f", {self.constraints!r}")
+        if self.signs is not None:
+            extras.append(f", {np.count_nonzero(self.signs)} signs")
         return (
             f"Problem(m={self.m:,}, max_rules={self.max_rules}, gamma={self.gamma:g}, "
             f"min_stability={self.min_stability} of {self.largest_stability}{''.join(extras)})"
@@ -302,6 +361,16 @@ def _whole_floor(value: Any) -> int:
     """
     floor = check_number("min_stability", value, least=0)
     return int(np.ceil(floor * (1.0 - 1e-12)))
+
+
+def _signs(values: Any, m: int) -> IntArray | None:
+    """Return the signs of weights; None if all are free."""
+    if values is None:
+        return None
+    signs = np.asarray(values)
+    if signs.shape != (m,) or not np.isin(signs, (-1, 0, 1)).all():
+        raise InvalidParameter(f"signs must be {m} numbers, one per rule, each -1, 0 or 1.")
+    return signs.astype(np.int64) if signs.any() else None
 
 
 def _positions(name: str, values: Sequence[int], m: int) -> tuple[int, ...]:

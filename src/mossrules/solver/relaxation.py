@@ -3,12 +3,12 @@
 Notation (shapes in brackets; the rest as in `problem`)
     w            any weights, those of a selection say                             (m,)
     r            q - G w, what the rules have in common with the residual          (m,)
-    g            gamma/2 r^2                                                       (m,)
+    g            gamma/2 r^2, or 0 where r has the wrong sign for a rule           (m,)
     In, Out      rules fixed in and fixed out; Free is the rest
     K, E         k - |In| and eps - c(In): the room and the floor left to Free
     lam, mu      multipliers of the size and of the floor, not negative
 
-For a selection z, H2(z) is a maximum over the residual y - M w, so that at every w
+For a selection z, H2(z) is a maximum over the residual y - M w, so that at every w (of any sign)
 
     H2(z) >= yy/2 - w'Gw/2 - sum_i z_i g_i,
 
@@ -42,6 +42,7 @@ def dual_bound(
     lam: float,
     mu: float,
     *,
+    prices: FloatArray | None = None,
     fixed_in: Iterable[int] = (),
     fixed_out: Iterable[int] = (),
 ) -> float:
@@ -50,11 +51,14 @@ def dual_bound(
         L = yy/2 - w'Gw/2 - sum_In g_i - sum_Free max(0, g_i - lam + mu c_i) - lam K + mu E
 
     It holds for every selection that keeps the problem's fixings and those given here. Limits
-    `A z <= b` only take selections away, so it holds with them as well.
+    `A z <= b` only take selections away, so it holds with them as well. With `prices` y >= 0 of
+    those that count no groups, g_i is less by (y'A)_i, and the bound by y'b.
     """
     if not (lam >= 0 and mu >= 0):
         raise InvalidParameter(f"lam is {lam} and mu is {mu}; neither may be negative.")
-    parts = _Parts.of(problem, w, fixed_in, fixed_out)
+    offset, allowance = _surrogate(problem, prices)
+    parts = _Parts.of(problem, w, fixed_in, fixed_out, offset)
+    parts = parts._replace(constant=parts.constant - allowance)
     inner = np.maximum(0.0, parts.g - lam + mu * parts.c).sum() + lam * parts.K - mu * parts.E
     return float(parts.constant - inner)
 
@@ -109,6 +113,16 @@ class _Line(NamedTuple):
         return self.height + mu * self.slope
 
 
+def _surrogate(problem: Problem, prices: FloatArray | None) -> tuple[FloatArray | float, float]:
+    """Return y'A and y'b of the limits that count no groups."""
+    limits = None if problem.constraints is None else problem.constraints.on_rules
+    if prices is None or len(prices) == 0:
+        return 0.0, 0.0
+    if limits is None or len(prices) != len(limits.b) or not (prices >= 0).all():
+        raise InvalidParameter("prices must be one for each limit on rules, none below 0.")
+    return prices @ limits.A, float(prices @ limits.b)
+
+
 class _Parts(NamedTuple):
     """What the bound is made of once w is given; g and c are those of the free rules."""
 
@@ -120,7 +134,12 @@ class _Parts(NamedTuple):
 
     @classmethod
     def of(
-        cls, problem: Problem, w: FloatArray, fixed_in: Iterable[int], fixed_out: Iterable[int]
+        cls,
+        problem: Problem,
+        w: FloatArray,
+        fixed_in: Iterable[int],
+        fixed_out: Iterable[int],
+        offset: FloatArray | float = 0.0,
     ) -> _Parts:
         w = np.asarray(w, dtype=np.float64)
         if w.shape != (problem.m,):
@@ -132,7 +151,7 @@ class _Parts(NamedTuple):
         free[[*problem.fixed_out, *fixed_out]] = False
         S = np.flatnonzero(w)
         Gw = w[S] @ data.G[S]
-        g = 0.5 * problem.gamma * (data.q - Gw) ** 2
+        g = problem.gains(data.q - Gw) - offset
         return cls(
             constant=float(0.5 * (data.yy - w @ Gw) - g[inside].sum()),
             g=g[free],

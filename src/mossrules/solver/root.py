@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
-from mossrules.solver._kernels.fixing import fix_by_bound, fix_by_floor
+from mossrules.solver._kernels.fixing import fix_by_bound
+from mossrules.solver._kernels.limits import fix_by_conditions
 from mossrules.solver._kernels.relaxation import lower_and_upper
 from mossrules.solver._kernels.root import relax_root
 from mossrules.solver._kernels.state import GAP, IMPROVED, IN, LOSS, MARGIN, Search, make_search
@@ -45,7 +46,7 @@ class Root:
         if dual is not None:
             everywhere = np.zeros(instance.problem.m)
             everywhere[dual.rules] = dual.weights
-            search.w[:] = everywhere[instance.rules]
+            search.w[:] = instance.flip * everywhere[instance.rules]
             search.multipliers[:] = dual.lam, dual.mu
         bound, steps = relax_root(
             data, search, instance.fate, room, floor, ROOT_STEPS, dual is not None
@@ -61,7 +62,14 @@ class Root:
 
     def cutoff(self, gap: float) -> float:
         """Return the bound from which a node is of no use; `cutoff_at` is the same, compiled."""
-        loss, half = self.best.loss, self.instance.data.half
+        return self.cutoff_at(self.best.loss, gap, self.instance.data.half)
+
+    @staticmethod
+    def cutoff_at(loss: float, gap: float, half: float) -> float:
+        """Return the bound from which a node is of no use where a selection of that loss is known.
+
+        `half` is yy/2.
+        """
         return loss - max(gap * loss, ROUNDING * half)
 
     @property
@@ -88,7 +96,7 @@ class Root:
         lam, mu = np.maximum(0.0, self.multipliers)  # rounding may leave them just below 0
         return DualPoint(
             rules=here.rules[used],
-            weights=self.w[used],
+            weights=here.flip[used] * self.w[used],
             lam=float(lam),
             mu=float(mu),
             bound=self.proven,
@@ -108,8 +116,8 @@ class Root:
             here.data, fate, *twins, room, floor, lam, mu, self.r, cutoff - self.proven
         )
         if possible:
-            possible, room, floor = fix_by_floor(
-                here.data.counts, here.order, fate, *twins, room, floor
+            possible, room, floor = fix_by_conditions(
+                here.data, here.order, fate, *twins, room, floor
             )
         return here.without(fate) if possible else None
 

@@ -8,7 +8,7 @@ selection may have a loss below the bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,6 +38,7 @@ class DualPoint:
     bound: float
     fixed_in: IntArray
     fixed_out: IntArray
+    prices: FloatArray = field(default_factory=lambda: np.empty(0))  # of limits on rules
 
     @classmethod
     def at(
@@ -49,14 +50,18 @@ class DualPoint:
         *,
         fixed_in: IntArray | None = None,
         fixed_out: IntArray | None = None,
+        prices: FloatArray | None = None,
     ) -> DualPoint:
         """Return the dual point of weights (m,) and multipliers, its bound by the plain formula."""
         none = np.empty(0, dtype=np.int64)
         fixed_in = none if fixed_in is None else fixed_in
         fixed_out = none if fixed_out is None else fixed_out
-        bound = dual_bound(problem, w, lam, mu, fixed_in=fixed_in, fixed_out=fixed_out)
+        prices = np.empty(0) if prices is None else prices
+        bound = dual_bound(
+            problem, w, lam, mu, prices=prices, fixed_in=fixed_in, fixed_out=fixed_out
+        )
         rules = np.flatnonzero(w)
-        return cls(rules, w[rules], float(lam), float(mu), bound, fixed_in, fixed_out)
+        return cls(rules, w[rules], float(lam), float(mu), bound, fixed_in, fixed_out, prices)
 
 
 @dataclass(frozen=True)
@@ -192,6 +197,8 @@ def _least_loss_with_one_more(problem: Problem, rest: IntArray, others: IntArray
     """Return min_j H2(T + j) by the Schur complement of G_TT + I/gamma."""
     if len(others) == 0:
         return np.inf
+    if problem.signs is not None:  # no closed form
+        return min(problem.loss(np.append(rest, j)) for j in others)
     s, ridge = problem.statistics, 1.0 / problem.gamma
     A = s.G[np.ix_(rest, rest)] + ridge * np.eye(len(rest))
     cross = s.G[np.ix_(rest, others)]
@@ -206,13 +213,20 @@ def _dual_checks(problem: Problem, dual: DualPoint) -> tuple[list[Check], float]
     if (
         not _are_rules(problem, positions)
         or len(dual.rules) != len(dual.weights)
-        or not (dual.lam >= 0 and dual.mu >= 0)
+        or not (dual.lam >= 0 and dual.mu >= 0 and (dual.prices >= 0).all())
+        or len(dual.prices) not in (0, _n_priced(problem))
     ):
-        return [Check("dual point", False, "other rules, or multipliers below 0")], -np.inf
+        return [Check("dual point", False, "other rules or limits, or prices below 0")], -np.inf
     w = np.zeros(problem.m)
     w[dual.rules] = dual.weights
     proven = dual_bound(
-        problem, w, dual.lam, dual.mu, fixed_in=dual.fixed_in, fixed_out=dual.fixed_out
+        problem,
+        w,
+        dual.lam,
+        dual.mu,
+        prices=dual.prices,
+        fixed_in=dual.fixed_in,
+        fixed_out=dual.fixed_out,
     )
     by_floor = _decided_by_floor(problem, dual)
     return [
@@ -223,6 +237,11 @@ def _dual_checks(problem: Problem, dual: DualPoint) -> tuple[list[Check], float]
         ),
         _close("bound of the dual point", dual.bound, proven, scale=0.5 * problem.statistics.yy),
     ], proven if by_floor else -np.inf
+
+
+def _n_priced(problem: Problem) -> int:
+    limits = None if problem.constraints is None else problem.constraints.on_rules
+    return 0 if limits is None else len(limits.b)
 
 
 def _decided_by_floor(problem: Problem, dual: DualPoint) -> bool:

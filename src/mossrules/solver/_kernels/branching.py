@@ -13,8 +13,9 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import AnyArray, FloatArray
-from mossrules.solver._kernels.fixing import fix_by_floor, put_in, put_out
+from mossrules.solver._kernels.fixing import put_in, put_out
 from mossrules.solver._kernels.incumbents import cutoff_of, evaluate_leaf
+from mossrules.solver._kernels.limits import fix_by_conditions
 from mossrules.solver._kernels.linalg import FAST
 from mossrules.solver._kernels.relaxation import ascend
 from mossrules.solver._kernels.state import (
@@ -55,8 +56,8 @@ def relax_child(
     """Relax the node in `child_*`; return its bound, infinity when nothing better can be in it."""
     s = search
     if possible:
-        possible, room, floor = fix_by_floor(
-            data.counts, s.order, s.child_fate, s.before, s.after, room, floor
+        possible, room, floor = fix_by_conditions(
+            data, s.order, s.child_fate, s.before, s.after, room, floor
         )
     if not possible:
         return np.inf, room, floor

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import AnyArray, FloatArray, IntArray
+from mossrules.solver._kernels.relaxation import gain_of
 from mossrules.solver._kernels.state import FREE, IN, OUT, Data
 
 
@@ -127,15 +128,15 @@ def fix_by_bound(
 ) -> tuple[bool, float, float, int]:
     """Fix rules whose reduced price is above the distance between bound and cutoff.
 
-    With s_i = (gamma/2) r_i^2 - lambda + mu c_i, forcing rule i in costs -s_i when s_i < 0, forcing
-    it out costs s_i when s_i > 0. r and the multipliers must be those that gave the bound. Returns
-    whether the node can still hold something better, K, E and the number of rules fixed.
+    With s_i = (gamma/2) r_i^2 - lambda + mu c_i - o_i, forcing rule i in costs -s_i when s_i < 0,
+    forcing it out costs s_i when s_i > 0. r and the multipliers must be those that gave the bound.
+    Returns whether the node can still hold something better, K, E and the number of rules fixed.
     """
     fixed = 0
     for i in range(r.shape[0]):
         if fate[i] != FREE:
             continue
-        s = 0.5 * data.gamma * r[i] * r[i] - lam + mu * data.counts[i]
+        s = gain_of(data, i, r[i]) - lam + mu * data.counts[i] - data.limits.offset[i]
         possible = True
         if s < -margin:
             possible = put_out(fate, after, i)

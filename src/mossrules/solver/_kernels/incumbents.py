@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import AnyArray, FloatArray
+from mossrules.solver._kernels.limits import keeps_limits, keeps_with_change
 from mossrules.solver._kernels.state import (
     FREE,
     GAP,
@@ -65,7 +66,7 @@ def relaxed_selection(
         elif fate[i] == OUT:
             z[i] = 0.0
         else:
-            t = multipliers[0] - multipliers[1] * data.counts[i]
+            t = multipliers[0] - multipliers[1] * data.counts[i] + data.limits.offset[i]
             if t <= 0.0:
                 z[i] = 1.0
             elif w[i] == 0.0:
@@ -78,10 +79,11 @@ def relaxed_selection(
 def round_to_selection(data: Data, search: Search, fate: AnyArray) -> bool:
     """Fill `chosen` with the rules of largest z that can still be completed to the floor.
 
-    Returns False when the floor cannot be met.
+    Returns False when the floor cannot be met, or the limits are not kept.
     """
     k, n = search.k, 0
     stability = 0.0
+    limited = data.limits.b.shape[0] > 0
     for i in range(fate.shape[0]):
         search.allowed[i] = fate[i] == FREE
         if fate[i] == IN:
@@ -114,15 +116,19 @@ def round_to_selection(data: Data, search: Search, fate: AnyArray) -> bool:
             if stability + data.counts[i] + rest < search.eps:
                 continue
             merit = search.z[i] + 1e-9 * data.counts[i]
-            if merit > best:
-                best, enters = merit, i
+            if merit <= best:
+                continue
+            if limited and not keeps_with_change(data.limits, search.chosen, n, -1, i):
+                search.allowed[i] = False
+                continue
+            best, enters = merit, i
         if enters < 0:
             return False
         search.chosen[n] = enters
         search.allowed[enters] = False
         stability += data.counts[enters]
         n += 1
-    return stability >= search.eps
+    return stability >= search.eps and keeps_limits(data.limits, search.chosen, n)
 
 
 @njit(cache=True, nogil=True)
@@ -157,10 +163,7 @@ def try_rounding(
     """Round the relaxed selection in `z`; swap on from there if it is good or `polish` is set."""
     if not round_to_selection(data, search, fate):
         return
-    ridge = 1.0 / data.gamma
-    explained = explained_by(
-        data.G, data.q, ridge, search.chosen, search.k, search.factor, search.room_for_w
-    )
+    explained = explained_by(data, search.chosen, search.k, search.factor, search.room_for_w)
     loss = data.half - explained
     if loss < search.numbers[LOSS]:
         offer(data, search, loss)
@@ -176,22 +179,20 @@ def try_rounding(
                 search.chosen[n] = search.chosen[first]
                 search.chosen[first] = i
                 first += 1
-        explained = improve_by_swaps(
-            data.G, data.q, data.counts, ridge, search.eps, search.allowed, search.chosen, first, 50
-        )
+        explained = improve_by_swaps(data, search.eps, search.allowed, search.chosen, first, 50)
         offer(data, search, data.half - explained)
 
 
 @njit(cache=True, nogil=True)
 def evaluate_leaf(data: Data, search: Search, fate: AnyArray) -> float:
-    """Evaluate the only selection left, the rules fixed in; return its loss."""
+    """Evaluate the only selection left, the rules fixed in; return its loss, or infinity."""
     n = 0
     for i in range(fate.shape[0]):
         if fate[i] == IN:
             search.chosen[n] = i
             n += 1
-    explained = explained_by(
-        data.G, data.q, 1.0 / data.gamma, search.chosen, n, search.factor, search.room_for_w
-    )
+    if not keeps_limits(data.limits, search.chosen, n):
+        return np.inf
+    explained = explained_by(data, search.chosen, n, search.factor, search.room_for_w)
     offer(data, search, data.half - explained)
     return data.half - explained

@@ -61,6 +61,11 @@ def linearise(
         ridge = s.forced[a] == 1 or t <= 0.0
         if not ridge and x == 0.0:
             continue
+        if x == 0.0 and s.bounded[a] and s.r[a] <= 0.0:  # z is 1, and the weight stays at 0
+            if s.forced[a] == 0:
+                size += 1.0
+                moment += s.counts[a]
+            continue
         s.active[n_active] = a
         tau = z = 0.0
         if not ridge:
@@ -171,8 +176,10 @@ def move(data: Data, small: Small, n: int, n_active: int, d0: float, d1: float) 
         for p in range(n_active):
             a = s.active[p]
             x = s.w[a] + share * s.residual[p]
-            if s.forced[a] == 0 and x * s.w[a] < 0.0:
+            if (s.forced[a] == 0 or s.bounded[a]) and x * s.w[a] < 0.0:
                 to_zero = min(to_zero, -s.w[a] / s.residual[p])
+                x = 0.0
+            elif s.bounded[a] and x < 0.0:
                 x = 0.0
             change = x - s.w[a]
             s.trial_w[a] = x

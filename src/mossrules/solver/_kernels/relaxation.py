@@ -3,22 +3,25 @@
 Notation
     In, Out, Free   rules fixed in, fixed out, and the rest (`fate` holds which)
     K, E            rules and stability still to be had from Free: k - |In| and eps - c(In)
-    t_i             price of rule i: lambda - mu c_i
+    t_i             price of rule i: lambda - mu c_i + o_i
+    o, a            offset and allowance of the limits: o'z <= a for selections that keep them
     r               q - G w
     z_i             min(1, |w_i| / sqrt(2 gamma t_i)), and 1 where t_i <= 0
 
 For given multipliers, w minimises the convex
 
     Phi(w) = yy/2 - q'w + w'Gw/2 + sum_In w_i^2 / (2 gamma) + sum_Free p(w_i; t_i) - lambda K + mu E
+             + sum_In o_i - a
 
 with the reverse-Huber penalty p(x; t) = |x| sqrt(2 t / gamma) while |x| <= sqrt(2 gamma t), and
 x^2 / (2 gamma) + t beyond. For any w and any multipliers
 
     L = yy/2 - w'Gw/2 - sum_In (gamma/2) r_i^2 - sum_Free max(0, (gamma/2) r_i^2 - t_i)
-        - lambda K + mu E
+        - lambda K + mu E + sum_In o_i - a
 
-is a lower bound on H2 below the node, and at the best w it equals Phi. The largest L over the
-multipliers is the value of the relaxation. Its derivatives are sum z - K and E - c'z.
+(with 0 in place of r_i where it is negative and the weight may not be) is a lower bound on H2 below
+the node, and at the best w it equals Phi. The largest L over the multipliers is the value of the
+relaxation. Its derivatives are sum z - K and E - c'z.
 
 Multipliers are held in centred form, t_i = lambda - mu (c_i - E/K): then -lambda K is all that is
 left of the last two terms, and the two multipliers hardly interact.
@@ -61,6 +64,14 @@ def residual_of(data: Data, w: FloatArray, r: FloatArray) -> None:
 
 
 @njit(cache=True, nogil=True)
+def gain_of(data: Data, i: int, r: float) -> float:
+    """Return (gamma/2) r^2, what rule i asks to enter; nothing where its weight may not go."""
+    if data.bounded[i] and r < 0.0:
+        return 0.0
+    return 0.5 * data.gamma * r * r
+
+
+@njit(cache=True, nogil=True)
 def lower_and_upper(
     data: Data,
     fate: AnyArray,
@@ -72,8 +83,8 @@ def lower_and_upper(
     r: FloatArray,
 ) -> tuple[float, float]:
     """Return L and Phi at w and the multipliers (centred at `centre` = E/K; `room` is K)."""
-    lower = upper = data.half - lam * room
-    gamma = data.gamma
+    lower = upper = data.half - lam * room - data.limits.allowance
+    gamma, offset = data.gamma, data.limits.offset
     for i in range(w.shape[0]):
         x = w[i]
         if fate[i] == OUT:
@@ -81,12 +92,12 @@ def lower_and_upper(
         if x != 0.0:
             lower -= 0.5 * x * (data.q[i] - r[i])
             upper -= 0.5 * x * (data.q[i] + r[i])
-        gain = 0.5 * gamma * r[i] * r[i]
+        gain = gain_of(data, i, r[i])
         if fate[i] == IN:
-            lower -= gain
-            upper += 0.5 * x * x / gamma
+            lower -= gain - offset[i]
+            upper += 0.5 * x * x / gamma + offset[i]
             continue
-        t = lam - mu * (data.counts[i] - centre)
+        t = lam - mu * (data.counts[i] - centre) + offset[i]
         lower -= max(0.0, gain - t)
         if t <= 0.0:
             upper += 0.5 * x * x / gamma + t
@@ -110,13 +121,13 @@ def gather(
     small: Small,
 ) -> int:
     """Copy the rules that matter: fixed in, with a weight, or asking to enter; return how many."""
-    gamma = data.gamma
+    offset = data.limits.offset
     m = w.shape[0]
     asking, strongest = 0, 0.0
     for i in range(m):
         if fate[i] == FREE and w[i] == 0.0:
-            t = max(0.0, lam - mu * (data.counts[i] - centre))
-            excess = 0.5 * gamma * r[i] * r[i] - t
+            t = max(0.0, lam - mu * (data.counts[i] - centre) + offset[i])
+            excess = gain_of(data, i, r[i]) - t
             if excess > 0.0:
                 asking += 1
                 strongest = max(strongest, excess)
@@ -126,8 +137,8 @@ def gather(
     for i in range(m):
         if fate[i] == OUT:
             continue
-        t = lam - mu * (data.counts[i] - centre)
-        asks = 0.5 * gamma * r[i] * r[i] - max(0.0, t) > least
+        t = lam - mu * (data.counts[i] - centre) + offset[i]
+        asks = gain_of(data, i, r[i]) - max(0.0, t) > least
         if fate[i] == FREE and w[i] == 0.0 and not asks:
             continue
         if n == CAPACITY:
@@ -136,6 +147,8 @@ def gather(
         small.forced[n] = 1 if fate[i] == IN else 0
         small.diagonal[n] = data.G[i, i]
         small.counts[n] = data.counts[i] - centre
+        small.offset[n] = offset[i]
+        small.bounded[n] = data.bounded[i]
         small.w[n] = w[i]
         small.r[n] = r[i]
         small.price[n] = t
@@ -170,7 +183,9 @@ def sweep(gamma: float, small: Small, n: int, sweeps: int, tolerance: float) -> 
             d = small.diagonal[a]
             u = small.r[a] + d * small.w[a]
             t = small.price[a]
-            if small.forced[a] == 1 or t <= 0.0:
+            if small.bounded[a] and u <= 0.0:
+                x = 0.0
+            elif small.forced[a] == 1 or t <= 0.0:
                 x = u / (d + 1.0 / gamma)
             else:
                 tau = math.sqrt(2.0 * t / gamma)
@@ -232,7 +247,7 @@ def ascend(
             mu = best_mu + 0.3 * (mu - best_mu)
             trust *= 0.5
             for a in range(n):
-                small.price[a] = lam - mu * small.counts[a]
+                small.price[a] = lam - mu * small.counts[a] + small.offset[a]
             sweep(gamma, small, n, 10, tolerance)
             scatter(data, small, n, w, r)
             continue
@@ -252,7 +267,7 @@ def ascend(
             d0, d1 = share * d0, share * d1
             lam, mu = lam + d0, mu + d1
             for a in range(n):
-                small.price[a] = lam - mu * small.counts[a]
+                small.price[a] = lam - mu * small.counts[a] + small.offset[a]
             move(data, small, n, n_active, d0, d1)
         sweep(gamma, small, n, 6, tolerance)
         scatter(data, small, n, w, r)

@@ -7,7 +7,7 @@ from numba import njit
 
 from mossrules._typing import AnyArray, BoolArray, FloatArray
 from mossrules.solver._kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
-from mossrules.solver._kernels.relaxation import ascend, residual_of
+from mossrules.solver._kernels.relaxation import ascend, gain_of, residual_of
 from mossrules.solver._kernels.state import FREE, LOSS, Data, Search
 from mossrules.solver._kernels.swaps import explained_by
 
@@ -46,13 +46,15 @@ def first_multipliers(
     above it reach the floor, by bisection. Nearly is enough: the ascent goes on from there.
     """
     m = r.shape[0]
-    gain = 0.5 * data.gamma * r * r
+    gain = np.empty(m)
+    for i in range(m):
+        gain[i] = gain_of(data, i, r[i]) - data.limits.offset[i]
     taken = fate == FREE
     score = np.empty(m)
     lam, stability = _price(gain, data.counts, taken, 0.0, room, score)
     if stability >= floor:
         return max(0.0, lam), 0.0
-    low, high = 0.0, (lam + gain.max()) / max(1.0, data.counts.max())
+    low, high = 0.0, max(0.0, lam + gain.max()) / max(1.0, data.counts.max())
     for _ in range(30):
         lam, stability = _price(gain, data.counts, taken, high, room, score)
         if stability >= floor:
@@ -79,10 +81,7 @@ def relax_root(
     the search has.
     """
     if not warm:
-        explained_by(
-            data.G, data.q, 1.0 / data.gamma, search.chosen, search.k, search.factor,
-            search.room_for_w,
-        )  # fmt: skip
+        explained_by(data, search.chosen, search.k, search.factor, search.room_for_w)
         for n in range(search.k):
             search.w[search.chosen[n]] = search.room_for_w[n]
     residual_of(data, search.w, search.r)

@@ -22,7 +22,7 @@ from mossrules.solver._kernels.branching import (
     learn,
     relax_child,
 )
-from mossrules.solver._kernels.fixing import fix_by_bound, fix_by_floor
+from mossrules.solver._kernels.fixing import fix_by_bound
 from mossrules.solver._kernels.incumbents import (
     cutoff_of,
     evaluate_leaf,
@@ -30,6 +30,7 @@ from mossrules.solver._kernels.incumbents import (
     relaxed_selection,
     try_rounding,
 )
+from mossrules.solver._kernels.limits import fix_by_conditions
 from mossrules.solver._kernels.relaxation import lower_and_upper, residual_of
 from mossrules.solver._kernels.state import IN, LEAST_DROPPED, NODES, Data, Search
 from mossrules.solver._kernels.tree import Tree, pop, push, sort_heap
@@ -73,8 +74,8 @@ def keep_child(
     if fixed > 0:  # what was fixed rests on the cutoff
         drop(s, cutoff_of(s))
     if possible and fixed > 0:
-        possible, room, floor = fix_by_floor(
-            data.counts, s.order, s.child_fate, s.before, s.after, room, floor
+        possible, room, floor = fix_by_conditions(
+            data, s.order, s.child_fate, s.before, s.after, room, floor
         )
     if not possible:
         return

@@ -15,6 +15,19 @@ LOSS, GAP, LEAST_DROPPED, MARGIN = 0, 1, 2, 3
 NODES, STEPS, TRIALS, IMPROVED, LISTED = 0, 1, 2, 3, 4
 
 
+class Limits(NamedTuple):
+    """Limits A z <= b on a selection z; there is none where `b` is empty.
+
+    Of every selection that keeps them, `offset`'z <= `allowance`: one inequality that stands for
+    all of them in bounds.
+    """
+
+    A: FloatArray  # (limits, m)
+    b: FloatArray
+    offset: FloatArray  # (m,)
+    allowance: float
+
+
 class Data(NamedTuple):
     """What stays the same for a whole solve."""
 
@@ -23,6 +36,13 @@ class Data(NamedTuple):
     counts: FloatArray
     gamma: float
     half: float  # yy / 2
+    bounded: BoolArray  # whether the weight may not be negative
+    limits: Limits
+
+
+def no_limits(m: int) -> Limits:
+    """Return the limits of m rules that have none."""
+    return Limits(np.zeros((0, m)), np.zeros(0), np.zeros(m), 0.0)
 
 
 class Small(NamedTuple):
@@ -30,9 +50,11 @@ class Small(NamedTuple):
 
     rules: IntArray
     forced: IntArray  # 1 for rules fixed in
+    bounded: BoolArray
     G: FloatArray
     diagonal: FloatArray
     counts: FloatArray  # centred
+    offset: FloatArray
     w: FloatArray
     r: FloatArray
     price: FloatArray
@@ -51,9 +73,11 @@ def make_small() -> Small:
     return Small(
         rules=np.zeros(n, np.int64),
         forced=np.zeros(n, np.int64),
+        bounded=np.zeros(n, np.bool_),
         G=np.zeros((n, n)),
         diagonal=np.zeros(n),
         counts=np.zeros(n),
+        offset=np.zeros(n),
         w=np.zeros(n),
         r=np.zeros(n),
         price=np.zeros(n),

@@ -6,6 +6,9 @@ With A = G + I/gamma, B = (A_SS)^-1, w = B q_S and P = B G_S., the loss of every
 
 where a_j = q_j - G_jS w is what j correlates with the residual, and d_j = A_jj - G_jS P_.j is what
 is left of its column. One round costs O(k^2 m) for P and O(k m) for all swaps.
+
+Where weights may not be negative, those that would be are 0, and their rules are left out of B and
+P; what the formula says of a swap is then a guess, and the loss itself decides.
 """
 
 from __future__ import annotations
@@ -14,18 +17,25 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
+from mossrules.solver._kernels.limits import keeps_with_change
 from mossrules.solver._kernels.linalg import FAST, factorise, solve_lower, solve_upper
+from mossrules.solver._kernels.signed import nonnegative_weights
+from mossrules.solver._kernels.state import Data
 
 
 @njit(cache=True, nogil=True)
-def invert(
-    G: FloatArray, ridge: float, support: IntArray, k: int, factor: FloatArray, B: FloatArray
-) -> bool:
-    """Fill B (k, k) with (G_SS + ridge I)^-1; False when the matrix is not positive definite."""
+def invert(data: Data, support: IntArray, w: FloatArray, factor: FloatArray, B: FloatArray) -> bool:
+    """Fill B (k, k) with (G_SS + I/gamma)^-1; False when the matrix is not positive definite.
+
+    Rules whose weights are held at 0 are left out: theirs is the row and column of the identity.
+    """
+    k = support.shape[0]
     for a in range(k):
-        for b in range(a + 1):
-            factor[a, b] = G[support[a], support[b]]
-        factor[a, a] += ridge
+        held = data.bounded[support[a]] and w[a] == 0.0
+        for b in range(a):
+            held_too = held or (data.bounded[support[b]] and w[b] == 0.0)
+            factor[a, b] = 0.0 if held_too else data.G[support[a], support[b]]
+        factor[a, a] = 1.0 if held else data.G[support[a], support[a]] + 1.0 / data.gamma
     if not factorise(factor, k):
         return False
     for a in range(k):
@@ -37,38 +47,40 @@ def invert(
 
 
 @njit(cache=True, nogil=True)
-def explained_by(
-    G: FloatArray,
-    q: FloatArray,
-    ridge: float,
-    support: IntArray,
-    k: int,
-    factor: FloatArray,
-    w: FloatArray,
-) -> float:
-    """Return q_S' w / 2 with w = (G_SS + ridge I)^-1 q_S: the drop from yy/2 to H2(S)."""
+def explained_by(data: Data, support: IntArray, k: int, factor: FloatArray, w: FloatArray) -> float:
+    """Return q_S' w / 2 at the best w of the first k rules: the drop from yy/2 to H2(S)."""
+    negative = False
     for a in range(k):
         for b in range(a + 1):
-            factor[a, b] = G[support[a], support[b]]
-        factor[a, a] += ridge
-        w[a] = q[support[a]]
+            factor[a, b] = data.G[support[a], support[b]]
+        factor[a, a] += 1.0 / data.gamma
+        w[a] = data.q[support[a]]
     if not factorise(factor, k):
         return -np.inf
     solve_lower(factor, k, w)
     solve_upper(factor, k, w)
     total = 0.0
     for a in range(k):
-        total += w[a] * q[support[a]]
+        total += w[a] * data.q[support[a]]
+        negative |= data.bounded[support[a]] and w[a] < 0.0
+    if negative:
+        S = support[:k]
+        A, q, x = np.empty((k, k)), data.q[S], np.empty(k)
+        for a in range(k):
+            for b in range(k):
+                A[a, b] = data.G[S[a], S[b]]
+            A[a, a] += 1.0 / data.gamma
+        if not nonnegative_weights(A, q, data.bounded[S], x):
+            return -np.inf
+        w[:k] = x
+        total = (x * q).sum()
     return 0.5 * total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def projections(
-    G: FloatArray,
-    q: FloatArray,
-    ridge: float,
+    data: Data,
     support: IntArray,
-    k: int,
     B: FloatArray,
     w: FloatArray,
     P: FloatArray,
@@ -76,20 +88,22 @@ def projections(
     d: FloatArray,
 ) -> None:
     """Fill P = B G_S., a = q - G_.S w and d = diag(A) - diag(G_.S P) for every rule."""
-    m = q.shape[0]
+    k, m = support.shape[0], data.q.shape[0]
     for j in range(m):
-        a[j] = q[j]
-        d[j] = G[j, j] + ridge
+        a[j] = data.q[j]
+        d[j] = data.G[j, j] + 1.0 / data.gamma
     for i in range(k):
         for j in range(m):
             P[i, j] = 0.0
+        if data.bounded[support[i]] and w[i] == 0.0:
+            continue
         for s in range(k):
-            row = G[support[s]]
+            row = data.G[support[s]]
             x = B[i, s]
             for j in range(m):
                 P[i, j] += x * row[j]
     for s in range(k):
-        row = G[support[s]]
+        row = data.G[support[s]]
         for j in range(m):
             a[j] -= row[j] * w[s]
             d[j] -= row[j] * P[s, j]
@@ -97,14 +111,11 @@ def projections(
 
 @njit(cache=True, nogil=True)
 def best_swap(
-    q: FloatArray,
-    counts: FloatArray,
-    ridge: float,
+    data: Data,
     floor: float,
     allowed: BoolArray,
     support: IntArray,
     first: int,
-    k: int,
     B: FloatArray,
     w: FloatArray,
     P: FloatArray,
@@ -112,8 +123,9 @@ def best_swap(
     d: FloatArray,
 ) -> tuple[int, int, float]:
     """Return the position in the support, the rule to put there and the change in H2."""
-    m = q.shape[0]
-    total = 0
+    k, m, counts = support.shape[0], data.q.shape[0], data.counts
+    limited = data.limits.b.shape[0] > 0
+    total = 0.0
     for s in range(k):
         total += counts[support[s]]
     best, leaves, enters = 0.0, -1, -1
@@ -124,20 +136,21 @@ def best_swap(
         needed = floor - total + counts[support[i]]
         for j in range(m):
             if allowed[j] and counts[j] >= needed:
-                left = max(d[j], 1e-9 * ridge) + P[i, j] * P[i, j] / b
+                left = max(d[j], 1e-9 / data.gamma) + P[i, j] * P[i, j] / b
                 u = a[j] + P[i, j] * scale
+                if data.bounded[j] and u < 0.0:
+                    u = 0.0
                 change = lost - 0.5 * u * u / left
-                if change < best:
+                if change < best and (
+                    not limited or keeps_with_change(data.limits, support, k, support[i], j)
+                ):
                     best, leaves, enters = change, i, j
     return leaves, enters, best
 
 
 @njit(cache=True, nogil=True)
 def improve_by_swaps(
-    G: FloatArray,
-    q: FloatArray,
-    counts: FloatArray,
-    ridge: float,
+    data: Data,
     floor: float,
     allowed: BoolArray,
     support: IntArray,
@@ -147,28 +160,26 @@ def improve_by_swaps(
     """Swap until no exchange lowers H2 or `rounds` are used up; return q_S' w / 2 at the end.
 
     `allowed` marks the rules that may enter and are not in the support; `support[:first]` stays.
-    The support is changed in place, and `allowed` with it. Its stability must be at least `floor`
-    and stays so.
+    The support is changed in place, and `allowed` with it. Its stability must be at least `floor`,
+    it must keep the limits, and both stays so.
     """
-    k, m = support.shape[0], q.shape[0]
+    k, m = support.shape[0], data.q.shape[0]
     factor, B, P = np.empty((k, k)), np.empty((k, k)), np.empty((k, m))
     w, a, d = np.empty(k), np.empty(m), np.empty(m)
-    value = explained_by(G, q, ridge, support, k, factor, w)
+    value = explained_by(data, support, k, factor, w)
     for _ in range(rounds):
-        if not invert(G, ridge, support, k, factor, B):
+        if not invert(data, support, w, factor, B):
             break
-        projections(G, q, ridge, support, k, B, w, P, a, d)
-        leaves, enters, _change = best_swap(
-            q, counts, ridge, floor, allowed, support, first, k, B, w, P, a, d
-        )
+        projections(data, support, B, w, P, a, d)
+        leaves, enters, _change = best_swap(data, floor, allowed, support, first, B, w, P, a, d)
         if leaves < 0:
             break
         old = support[leaves]
         support[leaves] = enters
-        found = explained_by(G, q, ridge, support, k, factor, w)
+        found = explained_by(data, support, k, factor, w)
         if found <= value * (1.0 + 1e-12):  # rounding: the swap did not help after all
             support[leaves] = old
-            explained_by(G, q, ridge, support, k, factor, w)
+            explained_by(data, support, k, factor, w)
             break
         value = found
         allowed[enters], allowed[old] = False, True

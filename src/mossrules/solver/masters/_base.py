@@ -75,7 +75,12 @@ class Master(ABC):
         self.options = options
         self.scale = scale
         self.A, self.b = linear_limits(problem)
-        self.lower, self.upper = np.zeros(problem.m), np.ones(problem.m)
+        # After the rules come the groups of the limits, in [0, 1] and not integer: see `limits`.
+        self.m, self._groups = problem.m, np.empty((0, problem.m), dtype=bool)
+        if problem.constraints is not None:
+            self._groups = problem.constraints.groups
+        self.n_columns = self.A.shape[1]
+        self.lower, self.upper = np.zeros(self.n_columns), np.ones(self.n_columns)
         self.lower[list(problem.fixed_in)] = 1.0
         self.upper[list(problem.fixed_out)] = 0.0
         self._max_rules = problem.max_rules
@@ -89,9 +94,11 @@ class Master(ABC):
         # No more than k of the coefficients left out count at once: the cut stays valid when its
         # constant pays for the k most negative.
         lost = np.sort(gradient[tiny])[: self._max_rules].clip(max=0.0).sum()
-        row = (constant / self.scale + float(lost), np.where(tiny, 0.0, gradient))
-        self._rows.append(row)
-        self._add_row(*row)
+        row = np.zeros(self.n_columns)
+        row[: self.m] = np.where(tiny, 0.0, gradient)
+        constant = constant / self.scale + float(lost)
+        self._rows.append((constant, row))
+        self._add_row(constant, row)
 
     def solve(
         self,
@@ -114,13 +121,13 @@ class Master(ABC):
             target=target / self.scale + 10 * TOLERANCE,
             relaxed=False,
         )
-        z = None if found.z is None else (found.z > 0.5).astype(np.float64)
+        z = None if found.z is None else (found.z[: self.m] > 0.5).astype(np.float64)
         return self._in_units_of_loss(found, z)
 
     def solve_relaxed(self, *, seconds: float) -> MasterResult:
         """Solve with every z anywhere between its bounds."""
         found = self._solve(seconds=seconds, gap=0.0, start=None, target=np.inf, relaxed=True)
-        z = None if found.z is None else found.z.clip(0.0, 1.0)
+        z = None if found.z is None else found.z[: self.m].clip(0.0, 1.0)
         return self._in_units_of_loss(found, z)
 
     @abstractmethod
@@ -140,8 +147,9 @@ class Master(ABC):
     def _start(self, support: IntArray | None) -> Start | None:
         if support is None or not self._rows:
             return None
-        z = np.zeros(len(self.lower))
+        z = np.zeros(self.n_columns)
         z[support] = 1.0
+        z[self.m :] = self._groups[:, support].any(axis=1)
         return Start(z, max(0.0, *(constant + float(g @ z) for constant, g in self._rows)))
 
     def _in_units_of_loss(self, found: MasterResult, z: FloatArray | None) -> MasterResult:
@@ -155,7 +163,7 @@ class Master(ABC):
 
 
 def linear_limits(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """Return A and b of all limits on a selection: its size, its stability, and the user's own."""
+    """Return A and b of all limits on rules and groups: size, stability, and the user's own."""
     rows = [np.ones(problem.m)]
     limits = [float(problem.max_rules)]
     if problem.min_stability > 0:
@@ -163,10 +171,12 @@ def linear_limits(problem: Problem) -> tuple[FloatArray, FloatArray]:
         unit = max(1, int(np.gcd.reduce(problem.statistics.counts)))
         rows.append(-(problem.statistics.counts // unit).astype(np.float64))
         limits.append(-float(-(-problem.min_stability // unit)))
+    A, b = np.array(rows), np.array(limits)
     if problem.constraints is not None:
-        rows.extend(problem.constraints.A)
-        limits.extend(problem.constraints.b)
-    return np.array(rows), np.array(limits)
+        own, own_b = problem.constraints.with_linked_groups()
+        A = np.vstack([np.pad(A, ((0, 0), (0, own.shape[1] - problem.m))), own])
+        b = np.concatenate([b, own_b])
+    return A, b
 
 
 def load(package: str, master: str, remedy: str) -> ModuleType:

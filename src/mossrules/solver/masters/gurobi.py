@@ -43,7 +43,8 @@ class GurobiMaster(Master):
             environment = self._gurobipy.Env(params=settings)
             self._model = model = self._gurobipy.Model(env=environment)
             self._nu = model.addVar(lb=0.0, obj=1.0)
-            self._z = model.addMVar(problem.m, vtype="B", lb=self.lower, ub=self.upper)
+            kinds = ["B"] * self.m + ["C"] * (self.n_columns - self.m)
+            self._z = model.addMVar(self.n_columns, vtype=kinds, lb=self.lower, ub=self.upper)
             model.addMConstr(self.A, self._z, "<", self.b)
             self._variables = [self._nu, *self._z.tolist()]
 
@@ -60,7 +61,7 @@ class GurobiMaster(Master):
         model.Params.TimeLimit = min(seconds, self._gurobipy.GRB.INFINITY)
         model.Params.MIPGap = gap
         model.Params.BestBdStop = min(target, self._gurobipy.GRB.INFINITY)
-        self._z.VType = "C" if relaxed else "B"
+        self._z[: self.m].VType = "C" if relaxed else "B"
         if start is not None:
             self._nu.Start, self._z.Start = start.nu, start.z
         with self._clear_errors():

@@ -28,7 +28,7 @@ _FOUND = 2  # HiGHS's primal_solution_status of a feasible point
 
 
 class HighsMaster(Master):
-    """The integer program in HiGHS: column 0 is nu, column i + 1 is z_i."""
+    """The integer program in HiGHS: column 0 is nu, column i + 1 is z_i, then groups."""
 
     def __init__(self, problem: Problem, options: Options, *, scale: float) -> None:
         super().__init__(problem, options, scale=scale)
@@ -51,13 +51,13 @@ class HighsMaster(Master):
         self._reached = self._cancelled = False
         for solver in ("Simplex", "Ipm", "Mip"):
             getattr(self._highs, f"cb{solver}Interrupt").subscribe(self._answer)
-        m = problem.m
+        n, m = self.n_columns, self.m
         empty = np.empty(0, dtype=np.int32)
         self._do("addVar", 0.0, self._highspy.kHighsInf)
         self._do("changeColCost", 0, 1.0)
-        starts = np.zeros(m, dtype=np.int32)
-        costs = np.zeros(m)
-        self._do("addCols", m, costs, self.lower, self.upper, 0, starts, empty, np.empty(0))
+        starts = np.zeros(n, dtype=np.int32)
+        costs = np.zeros(n)
+        self._do("addCols", n, costs, self.lower, self.upper, 0, starts, empty, np.empty(0))
         binary = np.full(m, int(self._highspy.HighsVarType.kInteger), dtype=np.uint8)
         self._do("changeColsIntegrality", m, np.arange(1, m + 1, dtype=np.int32), binary)
         for row, limit in zip(self.A, self.b, strict=True):

@@ -53,8 +53,8 @@ class ScipMaster(Master):
         )
         self._nu = model.addVar(lb=0.0, obj=1.0)
         self._z = [
-            model.addVar(vtype="B", lb=low, ub=high)
-            for low, high in zip(self.lower, self.upper, strict=True)
+            model.addVar(vtype="B" if column < self.m else "C", lb=low, ub=high)
+            for column, (low, high) in enumerate(zip(self.lower, self.upper, strict=True))
         ]
         for row, limit in zip(self.A, self.b, strict=True):
             model.addCons(self._sum(row) <= limit)
@@ -68,7 +68,7 @@ class ScipMaster(Master):
     ) -> MasterResult:
         model = self._model
         model.freeTransform()
-        for variable in self._z:
+        for variable in self._z[: self.m]:
             model.chgVarType(variable, "C" if relaxed else "B")
         model.setParams(
             {

@@ -1,0 +1,111 @@
+"""Limits on a selection beside its size and stability: `A z <= b`, on rules and groups of rules.
+
+Notation (the rest as in `problem`)
+    u_g        1 where a rule of group g is selected, else 0: the largest z_i of the group    (p,)
+    A z <= b   with one column for each rule, and then one for each group: A_z z + A_u u <= b
+
+"At most two rules on age" is a row over rules, "at most three features" a row over groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mossrules._typing import BoolArray, FloatArray, IntArray
+from mossrules.exceptions import InvalidParameter
+
+__all__ = ["LinearConstraints"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearConstraints:
+    """Further limits `A z <= b` on the selection z: one row per limit, one column per rule.
+
+    With `groups`, a row for each group that marks its rules, A has one more column for each group:
+    what it counts when any rule of the group is selected. These may not be negative.
+    """
+
+    A: FloatArray
+    b: FloatArray
+    groups: BoolArray = field(default_factory=lambda: np.empty((0, 0), dtype=bool))
+
+    def __post_init__(self) -> None:
+        A, b = np.asarray(self.A, dtype=np.float64), np.asarray(self.b, dtype=np.float64)
+        groups = np.asarray(self.groups, dtype=bool)
+        if A.ndim != 2 or b.shape != A.shape[:1]:
+            raise InvalidParameter(
+                f"A has shape {A.shape} and b {b.shape}; A z <= b needs one row of A for each "
+                "entry of b."
+            )
+        if not (np.isfinite(A).all() and np.isfinite(b).all()):
+            raise InvalidParameter("A z <= b has entries that are not finite; leave those out.")
+        if groups.size == 0:
+            groups = np.empty((0, A.shape[1]), dtype=bool)
+        if groups.ndim != 2 or sum(groups.shape) != A.shape[1]:
+            raise InvalidParameter(
+                f"A has {A.shape[1]} columns and groups has shape {groups.shape}; A needs a column "
+                "for each rule and each group."
+            )
+        if (A[:, groups.shape[1] :] < 0).any():
+            raise InvalidParameter("A counts a group less than 0; only rules may count so.")
+        for name, value in (("A", A), ("b", b), ("groups", groups)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def m(self) -> int:
+        """Number of rules."""
+        return int(self.groups.shape[1])
+
+    @property
+    def of_rules(self) -> FloatArray:
+        """The part of A that counts rules (rows, m)."""
+        return self.A[:, : self.m]
+
+    @property
+    def of_groups(self) -> FloatArray:
+        """The part of A that counts groups (rows, p)."""
+        return self.A[:, self.m :]
+
+    def holds(self, support: IntArray) -> bool:
+        """Tell whether a selection keeps all the limits, up to rounding."""
+        S = np.asarray(support, dtype=np.int64)
+        used = self.of_rules[:, S].sum(axis=1) + self.of_groups @ self.groups[:, S].any(axis=1)
+        return bool((used <= self.most).all())
+
+    @property
+    def most(self) -> FloatArray:
+        """What the rows may count: b, and a little for rounding."""
+        return np.asarray(self.b + 1e-9 * (1.0 + np.abs(self.b)), dtype=np.float64)
+
+    def with_linked_groups(self) -> tuple[FloatArray, FloatArray]:
+        """Return rows over (z, u) with 0 <= u <= 1 free: A, b and z_i <= u_g for rules of groups.
+
+        As groups count for no less than 0, the least u that the links allow is the one meant.
+        """
+        g, i = np.nonzero(self.groups)
+        links = np.zeros((len(g), self.A.shape[1]))
+        links[np.arange(len(g)), i] = 1.0
+        links[np.arange(len(g)), self.m + g] = -1.0
+        return np.vstack([self.A, links]), np.concatenate([self.b, np.zeros(len(g))])
+
+    @property
+    def on_rules(self) -> LinearConstraints | None:
+        """The limits that count no groups, if there are any."""
+        rows = ~self.of_groups.any(axis=1)
+        return LinearConstraints(self.of_rules[rows], self.b[rows]) if rows.any() else None
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether a limit counts rules and groups at once."""
+        return bool((self.of_rules.any(axis=1) & self.of_groups.any(axis=1)).any())
+
+    def with_blanks(self, n: int) -> LinearConstraints:
+        """Return the same limits with n more rules, which count for nothing."""
+        A = np.hstack([self.of_rules, np.zeros((len(self.b), n)), self.of_groups])
+        return LinearConstraints(A, self.b, np.pad(self.groups, ((0, 0), (0, n))))
+
+    def __repr__(self) -> str:
+        groups = f" with {len(self.groups)} groups" if len(self.groups) else ""
+        return f"LinearConstraints({len(self.b)} limits{groups})"
