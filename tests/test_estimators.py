@@ -288,6 +288,18 @@ def test_a_frontier_is_computed_once(model):
         model.frontier(points=0)
 
 
+def test_a_frontier_can_be_recorded_and_watched(diabetes, tmp_path):
+    """A record is kept from which another model goes on, and each floor is told."""
+    record, seen = tmp_path / "record.json", []
+    first, again = (MossRegressor(3, n_trees=30).fit(*diabetes) for _ in range(2))
+    frontier = first.frontier(4, checkpoint=record, progress=seen.append)
+    assert len(seen) == 4
+    stored = record.read_bytes()
+    resumed = again.frontier(4, checkpoint=record)
+    assert resumed.loss.tolist() == frontier.loss.tolist()
+    assert record.read_bytes() == stored
+
+
 def test_a_complete_frontier_holds_every_point(diabetes):
     """The complete frontier is at least as good as the grid everywhere."""
     small = MossRegressor(2, n_trees=20, max_depth=1).fit(*diabetes)
