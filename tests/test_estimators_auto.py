@@ -71,6 +71,17 @@ def test_neither_order_nor_threads_matter(diabetes, model):
     pd.testing.assert_frame_equal(other.evaluation_.frame(), model.evaluation_.frame())
 
 
+def test_whole_weights_are_repeated_rows(diabetes):
+    """Integer weights give the model of repeated and left-out rows, bit by bit."""
+    X, y = diabetes
+    w = np.random.default_rng(0).integers(0, 3, len(y))
+    weighted = auto(cv=3).fit(X, y, sample_weight=w)
+    where = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), w))
+    repeated = auto(cv=3).fit(X.iloc[where], y.iloc[where])
+    assert weighted.rules_.to_json() == repeated.rules_.to_json()
+    pd.testing.assert_frame_equal(weighted.evaluation_.folds(), repeated.evaluation_.folds())
+
+
 def test_folds_can_be_given(diabetes):
     """Splitters of scikit-learn and pairs of rows are taken, with the same result."""
     X, y = diabetes

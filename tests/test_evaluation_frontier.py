@@ -113,6 +113,9 @@ def test_whole_weights_are_repeated_rows(diabetes):
         small(), X.iloc[where], y.iloc[where], cv=[(half, ~half), (~half, half)], points=[0.9]
     )
     np.testing.assert_allclose(weighted.scores, again.scores, rtol=1e-12)
+    weighted = evaluate_frontier(small(), X, y, sample_weight=w, cv=3, points=[0.9])
+    again = evaluate_frontier(small(), X.iloc[where], y.iloc[where], cv=3, points=[0.9])
+    pd.testing.assert_frame_equal(weighted.folds(), again.folds())
 
 
 def test_rules_are_found_once_per_fold(diabetes, monkeypatch):
@@ -173,25 +176,33 @@ def rows_of(n, weights=None, seed=0):
     return settle_rows(table, target, weights)
 
 
-@given(st.integers(4, 60), st.integers(2, 12), st.integers(0, 9))
-def test_blocks_cut_all_rows(n, folds, seed):
-    """Each row is tested once, blocks differ by one row at most, and repetitions stay together."""
-    weights = np.random.default_rng(seed).integers(1, 4, n).astype(float)
-    rows = rows_of(n, weights, seed)
-    fewer = split_rows(rows, folds, fewer=True)
-    assert len(fewer) == min(folds, n // 2)
+@given(st.integers(4, 60), st.integers(2, 12))
+def test_rows_are_dealt_out(n, folds):
+    """Each row is tested once, in folds that differ by one row at most; small tables have fewer."""
+    rows = rows_of(n)
+    assert len(split_rows(rows, folds, fewer=True)) == min(folds, n // 2)
     if folds > n // 2:
         with pytest.raises(InvalidParameter, match=f"{n} rows make {n // 2} folds"):
             split_rows(rows, folds)
         return
     splits = split_rows(rows, folds)
-    tested = np.concatenate([test for _, test in splits])
-    assert sorted(tested) == list(range(len(rows.target)))
-    sizes = [len(set(rows.origin[test])) for _, test in splits]
+    assert sorted(np.concatenate([test for _, test in splits])) == list(range(n))
+    sizes = [len(test) for _, test in splits]
     assert max(sizes) - min(sizes) <= 1
     for train, test in splits:
-        assert len(train) + len(test) == len(rows.target)
-        assert not set(rows.origin[train]) & set(rows.origin[test])
+        assert sorted([*train, *test]) == list(range(n))
+
+
+def test_equal_rows_come_to_different_folds():
+    """Rows that are alike are spread over the folds, as whole weights are."""
+    table, target = split_target([[1.0]] * 6 + [[2.0]] * 3, [5.0] * 6 + [7.0] * 3)
+    rows = settle_rows(table, target, None)
+    for _, test in split_rows(rows, 3):
+        assert sorted(rows.target[test]) == [5.0, 5.0, 7.0]
+    table, target = split_target([[1.0], [2.0]], [5.0, 7.0])
+    rows = settle_rows(table, target, np.array([6.0, 3.0]))
+    for _, test in split_rows(rows, 3):
+        assert sorted(rows.target[test]) == [5.0, 5.0, 7.0]
 
 
 @pytest.mark.parametrize(

@@ -23,17 +23,18 @@ FEWEST = 2  # rows to test: R2 of a single one is not defined
 def split_rows(rows: Rows, cv: Any, groups: Any = None, *, fewer: bool = False) -> list[Split]:
     """Return the training and test rows of each fold.
 
-    A number of folds cuts the rows, in the order that `settle_rows` gives them, into blocks of
-    equal length: that order looks random but is the rows' own, so folds do not depend on the order
-    in which rows were given. Repetitions of a row stay together. With groups, rows of a group do.
-    If there can be `fewer` folds, there are as many as have enough rows to test.
+    A number of folds deals out the rows, in the order that `settle_rows` gives them: that order
+    looks random but is the rows' own, so folds do not depend on the order in which rows were given.
+    Rows that are alike, and so repetitions of a row, come to different folds, as they mostly would
+    by chance. With groups, rows of a group stay together. If there can be `fewer` folds, there are
+    as many as have enough rows to test.
 
     A splitter of scikit-learn, or pairs of positions, refer to rows in the order given.
     """
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         folds = check_integer("cv", cv, least=2)
         if groups is None:
-            return _blocks(rows, folds, fewer=fewer)
+            return _deal(len(rows.target), folds, fewer=fewer)
         cv = GroupKFold(folds)
     if hasattr(cv, "split") and not isinstance(cv, str):
         cv = cv.split(np.empty((len(rows.given), 0)), rows.given, groups)
@@ -50,19 +51,16 @@ def split_rows(rows: Rows, cv: Any, groups: Any = None, *, fewer: bool = False) 
     return splits
 
 
-def _blocks(rows: Rows, folds: int, *, fewer: bool) -> list[Split]:
-    begins = np.diff(rows.origin, prepend=-1) != 0  # repetitions follow each other
-    number = np.cumsum(begins) - 1
-    distinct = int(number[-1]) + 1
-    most = distinct // FEWEST
+def _deal(n_rows: int, folds: int, *, fewer: bool) -> list[Split]:
+    most = n_rows // FEWEST
     if most < (2 if fewer else folds):
         raise InvalidParameter(
-            f"cv is {folds}, and {distinct} rows make {most} folds of {FEWEST} rows or more; add "
+            f"cv is {folds}, and {n_rows} rows make {most} folds of {FEWEST} rows or more; add "
             f"rows{', or ask for fewer folds' if most > 1 else ''}."
         )
     folds = min(folds, most)
-    block = number * folds // distinct
-    return [(np.flatnonzero(block != i), np.flatnonzero(block == i)) for i in range(folds)]
+    fold = np.arange(n_rows) % folds
+    return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(folds)]
 
 
 def _read_split(rows: Rows, fold: int, pair: Any) -> Split:

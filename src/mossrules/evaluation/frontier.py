@@ -52,9 +52,9 @@ def evaluate_frontier(
     X, y, sample_weight : as in `MossRegressor.fit`
         Weights count on test rows too.
     cv : int, splitter of scikit-learn, or pairs of training and test rows, default=10
-        A number of folds cuts the rows in an order of their own, at random so to speak, and the
-        same whatever the order in which rows are given. With `groups`, rows of a group are never
-        on both sides. For rows in time, pass `TimeSeriesSplit`.
+        A number of folds deals out the rows in an order of their own, at random so to speak, and
+        the same whatever the order in which rows are given. With `groups`, rows of a group are
+        never on both sides. For rows in time, pass `TimeSeriesSplit`.
     points : int or shares, default=50
         How many points, in equal steps from 1 to 0.5 (from the most stable rules to about the
         paper's "medium"); or the shares, in (0, 1].
@@ -65,8 +65,8 @@ def evaluate_frontier(
     gap : float, default=0.01
         Largest relative distance of each choice from its optimum.
     time_limit : float, optional
-        Seconds for everything. Choices that run out of it have the best selection found so far, and
-        count as `stopped`.
+        Seconds for everything, beside those that the estimator allows each choice. Choices that run
+        out of either have the best selection found so far, and count as `stopped`.
     n_jobs : int or None, default=None
         Threads, over folds first; None uses all cores. The result does not depend on it, unless
         the time is over.

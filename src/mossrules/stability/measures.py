@@ -113,8 +113,8 @@ def empirical_stability(
     For the standard error, runs are drawn anew with replacement. A run that is drawn twice makes a
     pair with itself, whose agreement says nothing: such pairs are left out of the mean. The
     interval is as many standard errors wide as Student's t asks for, cut at 0 and 1. (Percentiles
-    of the resampled means of ten runs were seen to cover 90 % where 95 % was asked for; this covers
-    92 to 98 %.)
+    of the resampled means of ten runs were seen to cover 90 to 94 % where 95 % was asked for; this
+    covers 92 to 98 %.)
     From two runs neither can be had, and they are NaN.
 
     Parameters
