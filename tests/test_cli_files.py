@@ -350,6 +350,8 @@ def test_progress_is_shown_to_people_only(folder, monkeypatch, tmp_path):
     result = fit(folder / "data.csv", "-o", tmp_path / "m.json", "--json")
     assert "choosing rules" in shown.getvalue()
     json.loads(result.stdout)
+    run("frontier", folder / "data.csv", "-t", "progression", *QUICK, "--points", "2")
+    assert "solving at levels of stability" in shown.getvalue()
 
 
 def test_the_commands_run_as_programs(folder, tmp_path):

@@ -29,10 +29,13 @@ def progress(stage: str) -> Iterator[Stage]:
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=errors, transient=True) as bar:
-        task = bar.add_task(stage, total=None)
+        tasks = {stage: bar.add_task(stage, total=None)}
 
         def show(stage: str, done: int | None, total: int | None) -> None:
-            bar.update(task, description=stage, completed=done, total=total)
+            if stage not in tasks:
+                bar.remove_task(tasks.popitem()[1])
+                tasks[stage] = bar.add_task(stage, total=total)
+            bar.update(tasks[stage], completed=done, total=total)
 
         yield show
 

@@ -122,10 +122,10 @@ def solve(
     checkpoint: Path | None,
 ) -> Frontier:
     """Return the frontier of a model, showing how far it is meanwhile."""
-    with progress("frontier") as show:
+    with progress("solving at levels of stability") as show:
 
         def listen(state: FrontierProgress) -> None:
-            show(f"frontier, {state}", state.done, state.total)
+            show("solving at levels of stability", state.done, state.total)
 
         return model.frontier(
             points, gap, time_budget=time_budget, checkpoint=checkpoint, progress=listen
