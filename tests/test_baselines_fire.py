@@ -20,6 +20,7 @@ from mossrules.baselines._fire import FirePath
 from mossrules.baselines._leaves import leaf_blocks, left_to_right
 from mossrules.baselines._path import PathPoint, follow_path
 from mossrules.estimators import candidates_for, generation
+from mossrules.estimators.choices import untied
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.forest import grow_forest
 from mossrules.pool import CandidatePool
@@ -28,7 +29,11 @@ from oracles import encode, generalised_lasso_bound, holds
 
 CONVEX = 1e12  # the gamma at which the concave penalty is the lasso's, to all digits
 EXACT = 1e-22  # tolerance of a descent that a proof of first order starts from
+# Where a column is there twice, the least concavity or fusion moves its weight to one of the two,
+# but slowly: some of it, or none.
 concavities = st.just(0.0) | st.floats(0.05, 0.95)
+fusions = st.just(0.0) | st.floats(0.1, 3)
+strengths = st.floats(0.05, 0.9)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +57,7 @@ def problems(draw):
     m, n_blocks = draw(st.integers(1, 6)), draw(st.integers(1, 5))
     sizes = rng.integers(1, min(m, 4) + 1, n_blocks)
     rules = np.concatenate([rng.permutation(m)[:size] for size in sizes])
-    design, _, _ = random_design(rng, draw(st.integers(4, 30)), m)
+    design, _, _ = random_design(rng, draw(st.integers(8, 30)), m)
     return BlockDescent(design, Blocks(rules, np.cumsum([0, *sizes]))), rng
 
 
@@ -107,7 +112,7 @@ def test_thresholding_is_the_best_there_is(value, price, concavity):
     assert cost(found) <= cost(grid).min() + 1e-12
 
 
-@given(problems(), concavities, st.floats(0, 2))
+@given(problems(), concavities, fusions)
 @settings(deadline=None)
 def test_a_step_lowers_the_objective_by_what_it_says(problem, concavity, share):
     """From anywhere, a block's step brings at least its own measure of the fall."""
@@ -130,7 +135,7 @@ def test_a_step_lowers_the_objective_by_what_it_says(problem, concavity, share):
 # --- the descent ----------------------------------------------------------------------------------
 
 
-@given(problems(), concavities, st.floats(0, 1), st.floats(0.01, 0.9))
+@given(problems(), concavities, fusions, strengths)
 @settings(max_examples=50, deadline=None)
 def test_the_objective_never_rises(problem, concavity, share, strength):
     """Sweep by sweep the objective falls or stays, and the end is where no block would move."""
@@ -142,7 +147,7 @@ def test_the_objective_never_rises(problem, concavity, share, strength):
         found = descent.minimise(penalty, max_sweeps=sweeps, tolerance=1e-14)
         values.append(descent.objective(penalty, found.w))
     assert (np.diff(values) <= 1e-9 * values[0]).all()
-    end = descent.minimise(penalty, max_sweeps=1_000_000)
+    end = descent.minimise(penalty, max_sweeps=200_000)
     assert end.converged
     assert descent.objective(penalty, end.w) <= values[-1] + 1e-9 * values[0]
     again = descent.minimise(penalty, end.w)
@@ -150,7 +155,7 @@ def test_the_objective_never_rises(problem, concavity, share, strength):
     np.testing.assert_allclose(again.w, end.w, atol=1e-5)
 
 
-@given(problems(), st.floats(0.01, 0.9))
+@given(problems(), strengths)
 @settings(max_examples=50, deadline=None)
 def test_without_concavity_it_is_the_lasso_of_scikit_learn(problem, strength):
     """At the convex end and without fusion the objective is that of an independent solver."""
@@ -165,14 +170,14 @@ def test_without_concavity_it_is_the_lasso_of_scikit_learn(problem, strength):
     assert descent.objective(penalty, found.w) == pytest.approx(expected, rel=1e-6)
 
 
-@given(problems(), st.floats(0.01, 0.9), st.floats(0, 3))
+@given(problems(), strengths, fusions)
 @settings(max_examples=50, deadline=None)
 def test_without_concavity_it_is_the_fused_lasso(problem, strength, share):
     """With fusion no weights at all have a lower objective, as linear programming proves."""
     descent, _ = problem
     price = strength * np.abs(descent.design.c).max()
     penalty = Penalty(np.full(len(descent.blocks.rules), price), 0.0, share * price)
-    found = descent.minimise(penalty, tolerance=EXACT, max_sweeps=10_000_000)
+    found = descent.minimise(penalty, tolerance=EXACT, max_sweeps=200_000)
     assert found.converged
     assert descent.objective(penalty, found.w) == pytest.approx(
         lowest(descent, penalty, found.w), rel=1e-6
@@ -347,10 +352,11 @@ def test_the_model_is_the_point_of_the_path(diabetes, variant):
         if variant == "published"
         else FirePath.of_rules(candidates.statistics, gamma=1.1)
     )
-    point = path.follow(6)
+    most = 6 if variant == "published" else untied(candidates.statistics.counts, 6)
+    point = path.follow(most)
     weights = path.weights(point.w)
     assert model.price_ == point.strength
-    assert 1 <= len(model.rules_) <= 6
+    assert 1 <= len(model.rules_) <= most
     assert set(model.rules_) == {candidates.pool.rules[i] for i in np.flatnonzero(weights)}
     columns = {name: X[name].to_numpy() for name in X}
     R = np.column_stack([holds(rule, candidates.binning, columns) for rule in model.pool_.rules])

@@ -13,6 +13,7 @@ from mossrules.baselines._base import BaselineRegressor, Choice, Source, Variant
 from mossrules.baselines._fire import FirePath
 from mossrules.binning import MAX_BINS
 from mossrules.candidates import Candidates
+from mossrules.estimators.choices import untied
 from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import SolveLimitWarning
@@ -28,7 +29,8 @@ class FireRegressor(BaselineRegressor):
     "published": squared error, plus the minimax concave penalty (MCP) on the weight of each leaf of
     each tree, plus a price for differences between leaves that are neighbours in a tree. A block of
     the descent is a tree; blocks become active when they would move most. "paper": each distinct
-    rule once, standardised, one at a time and without fusion.
+    rule once, standardised, one at a time and without fusion; and `max_rules` less those rules
+    that tie in count there (see `SirusRegressor`).
 
     Solutions are followed along a path of falling prices to the last one with at most `max_rules`
     rules. Of a penalty that is not convex they are stationary points. The intercept is free, and
@@ -116,11 +118,13 @@ class FireRegressor(BaselineRegressor):
         super()._learn(rows)
 
     def _choose(self, candidates: Candidates, rows: Rows | None) -> Choice:  # noqa: ARG002
+        statistics, most = candidates.statistics, self.max_rules
         if self.variant == "published":
             path = FirePath.of_leaves(candidates, gamma=self.gamma, fusion=self.fusion)
         else:
-            path = FirePath.of_rules(candidates.statistics, gamma=self.gamma)
-        point = path.follow(self.max_rules)
+            path = FirePath.of_rules(statistics, gamma=self.gamma)
+            most = untied(statistics.counts, most)
+        point = path.follow(most)
         if not point.converged:
             warnings.warn(
                 "The descent stopped before its weights were stationary; raise gamma, or lower "
