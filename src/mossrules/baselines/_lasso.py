@@ -50,13 +50,14 @@ def solve_lasso(
     factors: FloatArray | None = None,
     *,
     start: FloatArray | None = None,
+    tolerance: float = TOLERANCE,
 ) -> LassoPoint:
     """Return the weights at one penalty, by descent from `start`."""
     w = np.zeros(design.m) if start is None else start.copy()
     penalties = alpha * design.n * (np.ones(design.m) if factors is None else factors)
     used = np.flatnonzero(w)
     r = design.c - w[used] @ design.C[used]  # a path has few weights, and C is large
-    enough = 0.5 * TOLERANCE * design.yy
+    enough = 0.5 * tolerance * design.yy
     gap = descend_lasso(design.C, design.c, design.yy, penalties, enough, MAX_SWEEPS, w, r)
     return LassoPoint(alpha, w, gap)
 

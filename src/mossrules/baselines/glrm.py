@@ -1,0 +1,190 @@
+"""`GlrmRegressor`: a LASSO over rules, long ones dearer than short ones, by column generation.
+
+Wei, Dash, Gao and Gunluk, "Generalized Linear Rule Models", 2019: their model of squared error.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from mossrules._checks import check_integer, check_number
+from mossrules.baselines._base import BaselineRegressor, Choice, Source, Variant
+from mossrules.baselines._columns import Prices
+from mossrules.baselines._design import Design
+from mossrules.baselines._glrm import (
+    choose_rules,
+    generate_rules,
+    prices_in_proportion,
+    prices_of_length,
+)
+from mossrules.candidates import Candidates, encode_rows
+from mossrules.chunks import resolve_n_jobs
+from mossrules.estimators.choices import untied
+from mossrules.estimators.finding import no_candidates
+from mossrules.estimators.fitting import refit_weights
+from mossrules.estimators.order import Rows
+from mossrules.exceptions import InvalidTable, SolveLimitWarning
+from mossrules.generators import ForestGenerator
+from mossrules.pool import CandidatePool
+from mossrules.statistics import compute_statistics
+
+__all__ = ["GlrmRegressor"]
+
+PAPER_LENGTH_PRICE = 0.005  # lambda_1 in the notebooks of the MOSS paper
+
+
+class GlrmRegressor(BaselineRegressor):
+    """GLRM: weights for conjunctions, most of them zero, by a penalty that grows with length.
+
+    Squared error plus (lambda_0 + lambda_1 * literals) / 2 times the size of each weight, for a
+    target in standard deviations, followed along a path of falling lambda_0 to the last solution
+    with at most `max_rules` rules. "published": lambda_1 is in proportion to lambda_0, as in the
+    defaults of the authors' code. "paper": lambda_1 is 0.005 throughout, and `max_rules` less those
+    rules of the pool that tie in count there (see `SirusRegressor`).
+
+    With `source="own"` rules come from column generation: a beam search over conjunctions of the
+    binned columns looks for those that would lower the objective, they are added, and all is solved
+    again until none is found. On the shared pool all of its rules are columns from the start.
+
+    The authors' code has linear terms too, and the MOSS paper counts neither these nor rules of one
+    literal. Here there are none of the first, and every rule counts.
+
+    Parameters
+    ----------
+    max_rules : int, default=15
+        Most rules in the model.
+    source : {"pool", "own"}, default="pool"
+        The forest that all learners share, or column generation.
+    variant : {"published", "paper"}, default="published"
+        The authors' method, or what the MOSS paper compares with.
+    length_price : float, default=0.2
+        lambda_1 / lambda_0 of "published".
+    refit : bool, default=True
+        Whether weights and intercept are fitted anew to the chosen rules, as the authors do.
+    beam_width : int, default=1
+        How many conjunctions of each length the search of column generation keeps.
+    max_length : int, default=10
+        Most literals of a rule in column generation.
+    n_trees, max_depth, max_features, generator, random_state
+        The forest, as in `MossRegressor`; column generation uses none of them.
+    n_bins, n_jobs
+        As in `MossRegressor`.
+
+    Attributes
+    ----------
+    rules_ : RuleSet
+        The model. Rules of column generation have the proportion 1: there is one search.
+    strength_ : float
+        lambda_0 at which it was found; NaN where there are no candidates.
+    candidates_, pool_, n_features_in_, feature_names_in_
+        As in `MossRegressor`; the columns that were generated, where they were.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = GlrmRegressor(max_rules=5, source="own").fit(X, y)
+    >>> len(model.rules_), model.score(X, y) > 0.4
+    (5, True)
+    """
+
+    strength_: float
+
+    def __init__(
+        self,
+        max_rules: int = 15,
+        *,
+        source: Source = "pool",
+        variant: Variant = "published",
+        length_price: float = 0.2,
+        refit: bool = True,
+        beam_width: int = 1,
+        max_length: int = 10,
+        n_trees: int = 500,
+        max_depth: int = 2,
+        n_bins: int = 10,
+        max_features: float = 1 / 3,
+        generator: Any = "forest",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_rules = max_rules
+        self.source = source
+        self.variant = variant
+        self.length_price = length_price
+        self.refit = refit
+        self.beam_width = beam_width
+        self.max_length = max_length
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.n_bins = n_bins
+        self.max_features = max_features
+        self.generator = generator
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("length_price", self.length_price, least=0.0)
+        check_integer("beam_width", self.beam_width)
+        check_integer("max_length", self.max_length)
+
+    def _prices(self) -> Prices:
+        if self.variant == "published":
+            return prices_in_proportion(self.length_price)
+        return prices_of_length(PAPER_LENGTH_PRICE)
+
+    def _find_own(self, rows: Rows) -> Candidates:
+        nothing = no_candidates(rows, n_trees=1)
+        if rows.is_constant:
+            return nothing
+        jobs = resolve_n_jobs(self.n_jobs)
+        try:
+            data = encode_rows(
+                rows.table,
+                rows.target,
+                rows.weights,
+                ForestGenerator(),
+                n_bins=self.n_bins,
+                chunk_rows=None,
+                n_jobs=jobs,
+                progress=None,
+            )
+        except InvalidTable:
+            return nothing  # the table was seen to be sound: all its columns are constant
+        generated = generate_rules(
+            data,
+            self._prices(),
+            self.max_rules,
+            width=self.beam_width,
+            max_length=self.max_length,
+        )
+        if not generated.converged:
+            warnings.warn(
+                "Column generation stopped before all worthwhile rules were added; lower "
+                "max_length or max_rules.",
+                SolveLimitWarning,
+                stacklevel=4,
+            )
+        if not generated.rules:
+            return nothing
+        rules = tuple(sorted(generated.rules, key=lambda rule: rule.sort_key))
+        pool = CandidatePool(rules, (frozenset({0}),) * len(rules), n_trees=1)
+        return Candidates(data.binning, pool, compute_statistics(data, pool, n_jobs=jobs))
+
+    def _learn(self, rows: Rows | None) -> None:
+        self.strength_ = float("nan")  # without candidates there is none
+        super()._learn(rows)
+
+    def _choose(self, candidates: Candidates, rows: Rows | None) -> Choice:  # noqa: ARG002
+        statistics, most = candidates.statistics, self.max_rules
+        if self.variant == "paper":
+            most = untied(statistics.counts, most)
+        point = choose_rules(statistics, candidates.pool.rules, self._prices(), most)
+        self.strength_ = point.strength
+        choice = Choice.of_weights(point.w, Design.of_rules(statistics).intercept(point.w))
+        if not self.refit:
+            return choice
+        w, intercept = refit_weights(statistics, choice.support)
+        return Choice(choice.support, w * statistics.values[choice.support], intercept)
