@@ -425,6 +425,26 @@ def test_all_folds_share_one_limit_of_time(diabetes):
     assert "stopped early" in repr(found)
 
 
+def test_the_time_begins_with_the_first_choice(diabetes, monkeypatch):
+    """Neither compiling nor the first forest uses up the limit; all folds share one."""
+    events = []
+    find, clock = cross_validation.find_in_rows, cross_validation.Clock
+
+    def finding(*rows, **parameters):
+        events.append("forest")
+        return find(*rows, **parameters)
+
+    def starting(limit):
+        events.append(limit)
+        return clock(limit)
+
+    monkeypatch.setattr(cross_validation, "compile_kernels", lambda: events.append("kernels"))
+    monkeypatch.setattr(cross_validation, "find_in_rows", finding)
+    monkeypatch.setattr(cross_validation, "Clock", starting)
+    evaluate_frontier(small(), *diabetes, cv=3, points=[0.9], time_limit=600.0, n_jobs=1)
+    assert [each for each in events if each] == ["kernels", "forest", 600.0, "forest", "forest"]
+
+
 def test_a_search_that_was_interrupted_ends_the_evaluation(diabetes, monkeypatch):
     """Ctrl-C in the search of the last floor leaves a whole frontier, and is heard all the same."""
     original, calls = MossRegressor._solve_floors, []

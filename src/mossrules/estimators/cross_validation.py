@@ -28,6 +28,7 @@ from mossrules.frontier.progress import progress_line
 from mossrules.model import RuleSet
 from mossrules.rules import Rule
 from mossrules.solver import Snapshot, Solution, Status
+from mossrules.solver.branch_and_bound import compile_kernels
 from mossrules.solver.options import Clock
 from mossrules.stability.identity import SAME_ROWS, Identity
 
@@ -83,13 +84,12 @@ def cross_validate(
     verbose: bool = False,
 ) -> FrontierEvaluation:
     """Evaluate a `MossRegressor` at shares of the largest stability; it stays as it is."""
+    compile_kernels()  # not in several threads, nor within the limit of time
     # A generator gives another seed at each call: all folds have the first one.
     seed = resolve_seed(model.random_state)
     threads = resolve_n_jobs(n_jobs)
     jobs = min(threads, len(splits))
-    run = _Run(
-        model, rows, shares, gap, seed, Clock(time_limit), len(splits), jobs, threads // jobs
-    )
+    run = _Run(model, rows, shares, gap, seed, time_limit, len(splits), jobs, threads // jobs)
     with progress_line(verbose, len(splits) * len(shares), "evaluation") as show:
         run.listeners = [each for each in (progress, show) if each is not None]
         found = run.follow(splits)
@@ -117,11 +117,13 @@ class _Run:
     shares: FloatArray
     gap: float
     seed: int
-    clock: Clock
+    time_limit: float | None
     folds: int
     jobs: int  # folds at a time
     n_jobs: int  # threads of each
     listeners: list[Listener] = field(default_factory=list)
+    clock: Clock = field(default_factory=lambda: Clock(None))
+    limit: Clock | None = None  # from the first choice on: compiling the forest does not count
     begun: int = 0
     done: dict[int, int] = field(default_factory=dict)  # points, by fold
     lock: Lock = field(default_factory=Lock)
@@ -187,12 +189,13 @@ class _Run:
 
     def _budget(self) -> float | None:
         """Return the seconds for one more fold: its part of what is left."""
-        if self.clock.limit is None:
+        if self.time_limit is None:
             return None
         with self.lock:
+            self.limit = self.limit or Clock(self.time_limit)
             rounds = -(-(self.folds - self.begun) // self.jobs)
             self.begun += 1
-        return max(SOON, self.clock.left() / rounds)
+        return max(SOON, self.limit.left() / rounds)
 
     def _tell(self, fold: int, done: int) -> None:
         with self.lock:

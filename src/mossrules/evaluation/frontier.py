@@ -65,8 +65,9 @@ def evaluate_frontier(
     gap : float, default=0.01
         Largest relative distance of each choice from its optimum.
     time_limit : float, optional
-        Seconds for everything, beside those that the estimator allows each choice. Choices that run
-        out of either have the best selection found so far, and count as `stopped`.
+        Seconds for all folds together, from the first choice on, beside those that the estimator
+        allows each choice. Choices that run out of either have the best selection found so far, and
+        count as `stopped`.
     n_jobs : int or None, default=None
         Threads, over folds first; None uses all cores. The result does not depend on it, unless
         the time is over.
