@@ -25,6 +25,7 @@ from mossrules.estimators import candidates_for
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.rules import OPEN, Levels, Range
+from mossrules.statistics import rule_columns
 from mossrules.table import Table
 
 
@@ -174,6 +175,26 @@ def test_redundant_rules_are_those_that_do_not_raise_the_rank(rules, most):
             kept.append(position)
             basis = wider
     assert independent_rules(rules, COLUMNS, most).tolist() == kept
+
+
+def test_redundancy_is_told_for_deep_rules():
+    """Rules of up to five conditions are kept exactly if they raise the rank."""
+    rng = np.random.default_rng(0)
+    grid = np.array(list(product(range(4), repeat=5)), dtype=float)
+    X = pd.DataFrame(np.vstack([grid, rng.integers(0, 4, (200, 5))]), columns=list("abcde"))
+    y = np.sin(X @ rng.normal(size=5)) + rng.normal(size=len(X))
+    found = find_candidates(X, y, n_trees=30, max_depth=5, inner_nodes=True, max_candidates=None)
+    rules, binning = found.pool.rules[:150], found.binning
+    R = rule_columns(rules, binning, binning.encode(Table.from_any(X[: len(grid)]))).T
+    kept, basis = [], np.ones((len(grid), 1)) / np.sqrt(len(grid))
+    for position, column in enumerate(R.astype(float).T):
+        rest = column - basis @ (basis.T @ column)
+        rest -= basis @ (basis.T @ rest)  # once more, for rounding
+        if np.linalg.norm(rest) > 1e-7 * np.linalg.norm(column):
+            kept.append(position)
+            basis = np.column_stack([basis, rest / np.linalg.norm(rest)])
+    assert 50 < len(kept) < 150
+    assert independent_rules(rules, binning, 150).tolist() == kept
 
 
 def test_opposites_and_last_quarters_are_redundant():

@@ -8,10 +8,12 @@ Notation (shapes in brackets)
     D_f       codes that column f can have
     <a, b>    share of all combinations on which rules a and b both hold: a product over columns,
               of |a_f and b_f| / |D_f|, as a rule is a set of codes for each column
-    K         these products of a constant and the rules kept so far             (1 + kept, same)
+    cos       <a, b> / sqrt(<a, a> <b, b>)
+    K = LL'   cosines of a constant and the rules kept so far, with each other
+    k         their cosines with rule b
 
-Rule b depends on them exactly if its squared distance from their span, <b, b> - k'K^-1 k with
-k = (<b, 1>, <b, a_1>, ...), is zero.
+Rule b depends on them exactly if its squared distance from their span, as a share of its square,
+is zero: 1 - k'K^-1 k = 1 - z'z with L z = k. If not, (z, sqrt(1 - z'z)) is the next row of L.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from mossrules._typing import BoolArray, IntArray
 from mossrules.binning import MISSING, Binning
@@ -27,7 +30,7 @@ from mossrules.rules import OPEN, Condition, Range, Rule
 
 __all__ = ["independent_rules"]
 
-TOLERANCE = 1e-9  # of <b, b>; distances that are not zero are larger by orders of magnitude
+TOLERANCE = 1e-9  # for rounding; squared distances that are not zero are larger by far
 
 Sets = Mapping[str, BoolArray]  # the codes of D_f that a rule accepts, for each column it looks at
 
@@ -36,16 +39,21 @@ def independent_rules(rules: Sequence[Rule], binning: Binning, most: int) -> Int
     """Return the positions of the first `most` rules that do not depend on those kept before."""
     kept: list[int] = []
     sets: list[Sets] = [{}]  # the constant: it holds everywhere
-    K = np.ones((1, 1))
+    sizes = [1.0]
+    L = np.ones((1, 1))
     for position, candidate in enumerate(_sets_of_codes(rules, binning)):
         if len(kept) == most:
             break
-        k = np.array([_share(candidate, other) for other in sets])
         size = _share(candidate, candidate)
-        if size - k @ np.linalg.solve(K, k) > TOLERANCE * size:
+        overlaps = np.array([_share(candidate, other) for other in sets])
+        z = solve_triangular(L, overlaps / np.sqrt(size * np.array(sizes)), lower=True)
+        distance = 1.0 - float(z @ z)
+        if distance > TOLERANCE:
             kept.append(position)
             sets.append(candidate)
-            K = np.block([[K, k[:, None]], [k[None, :], np.array([[size]])]])
+            sizes.append(size)
+            L = np.pad(L, (0, 1))
+            L[-1] = [*z, np.sqrt(distance)]
     return np.array(kept, dtype=np.int64)
 
 
