@@ -10,13 +10,15 @@ from sklearn.linear_model import lasso_path as sklearn_path
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mossrules import find_candidates
-from mossrules.baselines import RuleFitRegressor, rulefit
+from mossrules.baselines import RuleFitRegressor, _bootstrap, rulefit
 from mossrules.baselines._boosting import BoostedTrees, _Columns, rows_per_tree
+from mossrules.baselines._bootstrap import bootstrap_counts, first_tree_means
 from mossrules.baselines._linear import LinearTerms
 from mossrules.candidates import encode_rows
+from mossrules.chunks import row_ranges
 from mossrules.estimators import candidates_for
 from mossrules.estimators.choices import untied
-from mossrules.estimators.order import Rows
+from mossrules.estimators.order import Rows, settle_rows
 from mossrules.exceptions import InvalidColumn, InvalidParameter
 from mossrules.generators import Generator, tree_paths
 from mossrules.rules import Rule, condition_of_step
@@ -131,6 +133,58 @@ def test_the_choice_of_the_paper_is_on_its_path(diabetes, candidates, k):
     np.testing.assert_allclose(
         model.predict(X), y.mean() + y.std(ddof=0) * M @ weights[:, first], rtol=0.01
     )
+
+
+def test_a_tree_splits_where_its_bootstrap_sample_splits_best(diabetes):
+    """The counts of a tree's rows are those it was grown with: no other cut is as good by them."""
+    X, y = diabetes
+    data = encoded(X, y)
+    codes = np.concatenate([chunk.codes for chunk in data.chunks], axis=1)
+    found = find_candidates(X, y, n_trees=9, max_depth=1, max_features=1.0, random_state=7)
+    for tree in range(9):
+        counts = bootstrap_counts(7, tree, 0, len(y))
+        assert abs(counts.sum() - len(y)) < 5 * np.sqrt(len(y))
+
+        def gain(left, counts=counts):
+            sides = [counts * left, counts * ~left]
+            return sum((w @ y) ** 2 / max(w.sum(), 1) for w in sides)
+
+        best = max(gain(column <= code) for column in codes for code in range(1, 10))
+        rules = [i for i, trees in enumerate(found.pool.trees) if tree in trees]
+        assert len(rules) == 2
+        split = gain(holds(found, X)[:, rules[0]].astype(bool))
+        assert split == pytest.approx(best, rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_means_of_the_first_tree_are_over_its_rows(diabetes, monkeypatch, weighted):
+    """Each rule has the mean of the first tree that contains it, whatever the chunks."""
+    X, y = diabetes
+    w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else None
+    found = find_candidates(X, y, n_trees=30, sample_weight=w, random_state=2)
+    monkeypatch.setattr(_bootstrap, "row_ranges", lambda n: row_ranges(n, chunk_rows=100))
+    means = first_tree_means(found, rows_as_given(X, y.to_numpy(), w), 2)
+    target = (y - found.statistics.target_mean) / found.statistics.target_scale
+    weights = np.ones(len(y)) if w is None else w
+    for column, trees, mean in zip(holds(found, X).T, found.pool.trees, means, strict=True):
+        counts = weights * column * bootstrap_counts(2, min(trees), 0, len(y))
+        assert mean == pytest.approx(np.average(target, weights=counts))
+
+
+def test_the_paper_may_take_means_of_the_first_tree(diabetes):
+    """Columns of noisier means give another path; it is scikit-learn's on those columns."""
+    X, y = diabetes
+    model = RuleFitRegressor(8, variant="paper", means="first", n_trees=60, random_state=1)
+    model.fit(X, y)
+    rows = settle_rows(Table.from_any(X), y.to_numpy(), None)
+    M = holds(model.candidates_, X) * first_tree_means(model.candidates_, rows, 1)
+    fit = Lasso(model.alpha_, fit_intercept=False, **LIMIT).fit(M, scaled(y))
+    chosen = np.flatnonzero(np.abs(fit.coef_) > 1e-6)
+    assert set(model.rules_) == {model.pool_.rules[i] for i in chosen}
+    expected = y.mean() + y.std(ddof=0) * fit.predict(M)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=0.01)
+    with pytest.raises(InvalidParameter, match="needs rows"):
+        model.fit_candidates(model.candidates_)
 
 
 def test_where_no_point_has_the_size_there_are_fewer(candidates, monkeypatch):
@@ -410,8 +464,8 @@ def test_tables_are_taken_as_they_are(linear_terms, source):
 def test_parameters_are_those_promised():
     """Names and defaults of the constructor are the documented ones."""
     assert RuleFitRegressor().get_params() == {
-        "max_rules": 15, "linear_terms": False, "penalty": "smallest", "n_trees": 500,
-        "max_depth": 2, "n_bins": 10, "max_features": 1 / 3, "generator": "forest",
+        "max_rules": 15, "linear_terms": False, "penalty": "smallest", "means": "all",
+        "n_trees": 500, "max_depth": 2, "n_bins": 10, "max_features": 1 / 3, "generator": "forest",
         "tree_size": 4, "learning_rate": 0.01, "source": "pool", "variant": "published",
         "random_state": None, "n_jobs": None,
     }  # fmt: skip
@@ -424,6 +478,11 @@ def test_parameters_are_those_promised():
         ({"penalty": "best"}, "penalty is 'best'; choose from 'smallest', 'cv'"),
         ({"variant": "paper", "linear_terms": True}, "rules alone"),
         ({"tree_size": 1.5}, "tree_size is 1.5"),
+        ({"means": "last"}, "means is 'last'"),
+        ({"means": "first"}, "means='first' is for variant='paper'"),
+        ({"means": "first", "variant": "paper", "source": "own"}, "source='pool'"),
+        ({"means": "first", "variant": "paper", "generator": "noisy-target"}, "'forest'"),
+        ({"means": "first", "variant": "paper", "random_state": object()}, "an integer"),
         ({"learning_rate": 1.5}, "learning_rate is 1.5; pass a share"),
     ],
 )

@@ -20,10 +20,10 @@ BOOTSTRAP, FEATURES, ROW_SAMPLE = 1, 2, 3
 # Poisson(1) by inversion of a 16-bit uniform: the draw is the number of thresholds at or below it.
 # Rounding the distribution function to 16 bits moves each probability by less than 2^-16 and caps
 # the draw at 8, which a true Poisson(1) exceeds about once in a million draws.
-_POISSON = np.round(
+POISSON_THRESHOLDS = np.round(
     65536 * np.cumsum([math.exp(-1.0) / math.factorial(count) for count in range(8)])
 ).astype(np.uint16)
-_P0, _P1, _P2, _P3, _P4, _P5, _P6, _P7 = _POISSON
+_P0, _P1, _P2, _P3, _P4, _P5, _P6, _P7 = POISSON_THRESHOLDS
 
 
 @njit(inline="always")

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules._typing import FloatArray
 from mossrules.baselines._base import BaselineRegressor, Choice, Source, Variant
 from mossrules.baselines._boosting import BoostedTrees
+from mossrules.baselines._bootstrap import first_tree_means
 from mossrules.baselines._design import Design
 from mossrules.baselines._folds import Folds
 from mossrules.baselines._lasso import LassoPoint, lasso_at, lasso_path
@@ -23,11 +24,11 @@ from mossrules.estimators.inputs import read_features
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.importance import rule_importances
-from mossrules.statistics import Statistics
 
 __all__ = ["RuleFitRegressor"]
 
 Penalty = Literal["smallest", "cv"]
+Means = Literal["all", "first"]
 
 N_FOLDS = 3
 N_ALPHAS, N_ALPHAS_OF_THE_PAPER = 100, 1000
@@ -52,6 +53,10 @@ class RuleFitRegressor(BaselineRegressor):
     penalty : {"smallest", "cv"}, default="smallest"
         Of the prices that give at most `max_rules` terms, the published variant takes the smallest,
         or the best on rows left out of three folds, which needs rows.
+    means : {"all", "first"}, default="all"
+        Rows over which the paper's variant takes a rule's mean target: all that are learned from,
+        or, as its authors do, those of the first tree with the rule, by how often the tree counts
+        them. The latter is noisy; it needs rows, the forest of "pool", and a seed.
     n_trees : int, default=500
         Trees that candidates are taken from.
     max_depth, n_bins, max_features, generator
@@ -105,6 +110,7 @@ class RuleFitRegressor(BaselineRegressor):
         *,
         linear_terms: bool = False,
         penalty: Penalty = "smallest",
+        means: Means = "all",
         n_trees: int = 500,
         max_depth: int = 2,
         n_bins: int = 10,
@@ -120,6 +126,7 @@ class RuleFitRegressor(BaselineRegressor):
         self.max_rules = max_rules
         self.linear_terms = linear_terms
         self.penalty = penalty
+        self.means = means
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.n_bins = n_bins
@@ -140,6 +147,18 @@ class RuleFitRegressor(BaselineRegressor):
             raise InvalidParameter(
                 "The MOSS paper compares with rules alone; set linear_terms=False, or "
                 "variant='published'."
+            )
+        check_choice("means", self.means, get_args(Means))
+        has_seed = self.random_state is None or isinstance(self.random_state, int | np.integer)
+        if self.means == "first" and not (
+            self.variant == "paper"
+            and self.source == "pool"
+            and self.generator == "forest"
+            and has_seed
+        ):
+            raise InvalidParameter(
+                "means='first' is for variant='paper' with source='pool', generator='forest' and "
+                "an integer as random_state; set these, or means='all'."
             )
         self._trees(seed=0)
 
@@ -165,7 +184,7 @@ class RuleFitRegressor(BaselineRegressor):
     def _choose(self, candidates: Candidates, rows: Rows | None) -> Choice:
         statistics = candidates.statistics
         if self.variant == "paper":
-            return self._choose_as_the_paper(statistics)
+            return self._choose_as_the_paper(candidates, rows)
         design, folds, terms = Design.of_rules(statistics), None, LinearTerms.none()
         if self.linear_terms or self.penalty == "cv":
             folds, terms = self._read(candidates, rows)
@@ -177,14 +196,26 @@ class RuleFitRegressor(BaselineRegressor):
         self.linear_ = terms.weighed(linear * terms.factors * statistics.target_scale)
         return Choice.of_weights(rules, design.intercept(point.weights))
 
-    def _choose_as_the_paper(self, statistics: Statistics) -> Choice:
-        G, q, yy, n = statistics.G, statistics.q, statistics.yy, statistics.n
-        design = Design(G, q, yy, n, np.zeros(len(q)))  # no means taken off, and so no intercept
+    def _choose_as_the_paper(self, candidates: Candidates, rows: Rows | None) -> Choice:
+        statistics = candidates.statistics
+        means = statistics.values
+        if self.means == "first":
+            if rows is None:
+                raise InvalidParameter(
+                    "means='first' needs rows and only candidates were given; call fit, or set "
+                    "means='all'."
+                )
+            means = first_tree_means(candidates, rows, resolve_seed(self.random_state))
+        factors = np.divide(means, statistics.values, out=np.zeros_like(means),
+                            where=statistics.values != 0)  # fmt: skip
+        # No means taken off the columns, and so no intercept.
+        nothing = np.zeros(len(candidates))
+        raw = Design(statistics.G, statistics.q, statistics.yy, statistics.n, nothing)
         size = untied(statistics.counts, self.max_rules)
-        points = _points(design, size, n_alphas=N_ALPHAS_OF_THE_PAPER)
+        points = _points(raw.scaled(factors), size, n_alphas=N_ALPHAS_OF_THE_PAPER)
         point = next((each for each in points if each.size == size), points[-1])
         self.alpha_ = point.alpha
-        return Choice.of_weights(point.weights * statistics.values, 0.0)
+        return Choice.of_weights(point.weights * means, 0.0)
 
     def _read(self, candidates: Candidates, rows: Rows | None) -> tuple[Folds, LinearTerms]:
         """Return the sums that candidates do not have, over the rows."""
