@@ -21,7 +21,7 @@ FLOW = [
     "solver", "frontier.sequence", "frontier.result", "frontier.ledger", "frontier.storage",
     "frontier.checkpoint", "frontier.progress", "frontier.tasks", "frontier.sweep",
     "frontier.approximate", "frontier",
-    "candidates", "model", "stability", "estimators", "baselines",
+    "candidates", "constraints", "model", "stability", "estimators", "baselines",
     "evaluation", "plots", "cli", "__main__",
 ]  # fmt: skip
 PACKAGES = (

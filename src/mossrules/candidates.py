@@ -5,6 +5,7 @@ table -> binning -> forest -> rules -> pool -> statistics
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,12 @@ from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.binning import Binning, fit_binning
 from mossrules.chunks import Progress, resolve_n_jobs, row_ranges
+from mossrules.columns import Kind
 from mossrules.encoded import EncodedTable, encode_table
 from mossrules.exceptions import InvalidParameter, InvalidTable, InvalidTarget
 from mossrules.generators import FittedEnsemble, ForestGenerator, Generator
 from mossrules.pool import CandidatePool
-from mossrules.rules import format_number
+from mossrules.rules import Levels, Rule, format_number
 from mossrules.statistics import Overlaps, Statistics, compute_overlaps, statistics_of_overlaps
 from mossrules.table import Table, read_vector, split_target
 
@@ -95,6 +97,7 @@ def find_candidates(
     inner_nodes: bool = False,
     max_candidates: int | None = 2000,
     merge_identical: bool = False,
+    include: Sequence[Rule] = (),
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -120,6 +123,7 @@ def find_candidates(
     inner_nodes : whether inner nodes of the trees are rules as well as leaves (as in SIRUS)
     max_candidates : keep only the most frequent rules; None keeps all
     merge_identical : whether rules that hold on the same rows become one
+    include : rules that are candidates whether or not a tree has found them
     sample_weight : one non-negative number per row
     random_state : integer seed; None is the seed 0, so that the same call gives the same rules
     n_jobs : threads; None uses all cores
@@ -165,11 +169,33 @@ def find_candidates(
         )
     if max_candidates is not None:
         pool = pool.cap(max_candidates)
+    pool = pool.including(check_rule(rule, data.binning) for rule in include)
     overlaps = compute_overlaps(data, pool.rules, n_jobs=jobs, progress=progress)
     if merge_identical:
         pool, overlaps = merge_pool(pool, overlaps)
     statistics = statistics_of_overlaps(data, overlaps, pool.counts)
+    for rule in include:
+        if rule in pool.rules and statistics.support[pool.rules.index(rule)] == 0:
+            raise InvalidParameter(f"The rule '{rule}' holds on no row, so it cannot be included.")
     return Candidates(data.binning, pool, statistics)
+
+
+def check_rule(rule: Rule, binning: Binning) -> Rule:
+    """Return a rule whose conditions fit the columns of a table."""
+    for condition in rule.conditions:
+        if condition.feature not in binning.names:
+            raise InvalidParameter(
+                f"The rule '{rule}' is to be included, but there is no column "
+                f"{condition.feature!r}; leave it out."
+            )
+        categorical = binning[condition.feature].kind is Kind.CATEGORICAL
+        if isinstance(condition, Levels) != categorical:
+            words = "categories" if categorical else "an order"
+            raise InvalidParameter(
+                f"The rule '{rule}' is to be included, but column {condition.feature!r} has "
+                f"{words}; write the condition for that."
+            )
+    return rule
 
 
 def resolve_generator(generator: Any) -> Generator:

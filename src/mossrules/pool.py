@@ -64,6 +64,13 @@ class CandidatePool:
         most = check_integer("max_candidates", most)
         return CandidatePool(self.rules[:most], self.trees[:most], self.n_trees)
 
+    def including(self, rules: Iterable[Rule]) -> CandidatePool:
+        """Return the pool with more rules, found in no tree unless they are there already."""
+        members = dict(zip(self.rules, self.trees, strict=True))
+        for rule in rules:
+            members.setdefault(rule, frozenset())
+        return self if len(members) == len(self) else self._sorted(members.items(), self.n_trees)
+
     def merge(self, groups: Sequence[Sequence[int]]) -> CandidatePool:
         """Return the pool with each group of rules (by position) replaced by its simplest member.
 

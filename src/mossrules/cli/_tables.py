@@ -92,7 +92,7 @@ def evaluation_content(model: MossRegressor) -> dict[str, Any]:
 
 def share_of_largest(model: MossRegressor) -> float:
     """Return the stability of a model as a share of the most that there is."""
-    largest = 0 if model.problem_ is None else model.problem_.largest_stability
+    largest = 0 if model.problem_ is None else model.problem_.eps_max
     return model.solution_.stability / largest if largest else 1.0
 
 
@@ -103,13 +103,14 @@ def frontier_rows(model: MossRegressor, frontier: Frontier) -> list[dict[str, An
     """Return what is said of each point, the most stable first."""
     from mossrules.estimators.fitting import training_r2  # noqa: PLC0415  loads numba
 
+    signs = None if model.problem_ is None else model.problem_.signs
     points = frontier.points
     knee = frontier.knee() if len(points) > 2 else None
     return [
         {
             "index": index,
             **solution_content(point, frontier.share(point.stability)),
-            "r2_training": training_r2(model.candidates_.statistics, point.support),
+            "r2_training": training_r2(model.candidates_.statistics, point.support, signs),
             "knee": point is knee,
         }
         for index, point in enumerate(points)

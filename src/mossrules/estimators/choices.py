@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import IntArray
+from mossrules.candidates import Candidates
+from mossrules.constraints import check_constraints, limit_problem
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import epsilon_sequence
 from mossrules.solver import Problem
 from mossrules.solver.options import Method
-from mossrules.statistics import Statistics
 
 __all__ = [
     "AUTO",
@@ -22,6 +23,7 @@ __all__ = [
     "at_stability",
     "check_choice",
     "check_stability",
+    "floors_of",
     "method_for",
     "pose_problem",
     "untied",
@@ -37,17 +39,24 @@ GAMMA_ROWS = 30.0  # gamma="auto" is this over the number of rows; measured in d
 
 
 def pose_problem(
-    statistics: Statistics, *, max_rules: int, ties: Ties, gamma: float | Literal["auto"]
+    candidates: Candidates,
+    *,
+    max_rules: int,
+    ties: Ties,
+    gamma: float | Literal["auto"],
+    constraints: Any = None,
 ) -> Problem:
     """Return the problem of choosing among the candidates, with no floor yet."""
+    statistics = candidates.statistics
     most = check_integer("max_rules", max_rules)
     if ties == "drop":
         most = untied(statistics.counts, most)
-    return Problem(
+    problem = Problem(
         statistics,
         max_rules=most,
         gamma=GAMMA_ROWS / statistics.n if gamma == "auto" else gamma,
     )
+    return limit_problem(problem, candidates, check_constraints(constraints))
 
 
 def untied(counts: IntArray, max_rules: int) -> int:
@@ -86,11 +95,27 @@ def at_stability(problem: Problem, stability: Stability) -> Problem:
         return problem.at(0)
     if not isinstance(stability, str):
         # A share of a whole number may come out a rounding error above one.
-        return problem.at(int(np.ceil(stability * problem.largest_stability * (1.0 - 1e-12))))
-    sequence = epsilon_sequence(problem.statistics.counts, problem.max_rules)
+        return problem.at(int(np.ceil(stability * problem.eps_max * (1.0 - 1e-12))))
+    sequence = floors_of(problem)
     return problem.at(int(sequence[min(PLACES[stability], len(sequence)) - 1]))
 
 
-def method_for(stability: Stability, method: Method) -> Method:
-    """Return the method to choose with: "low" stands for one of its own."""
-    return "coordinate-descent" if stability == APPROXIMATE else method
+def floors_of(problem: Problem) -> IntArray:
+    """Return the paper's sequence of floors, descending, of the rules that may be chosen.
+
+    Where constraints keep selections below its first floor, all floors are lowered by that share.
+    """
+    counts = np.delete(problem.statistics.counts, list(problem.fixed_out))
+    sequence = epsilon_sequence(counts, problem.max_rules)
+    largest = problem.eps_max
+    if sequence[0] == largest:
+        return sequence
+    lowered = np.ceil(sequence * (largest / max(1, sequence[0])) * (1.0 - 1e-12)).astype(np.int64)
+    return np.unique(lowered)[::-1]
+
+
+def method_for(problem: Problem, stability: Stability, method: Method) -> Method:
+    """Return the method to choose with: "low" stands for one of its own, if that may be used."""
+    if stability == APPROXIMATE and not problem.is_limited:
+        return "coordinate-descent"
+    return method

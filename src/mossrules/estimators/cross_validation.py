@@ -223,7 +223,7 @@ class _Scorer:
     def __call__(self, fold: int, share: float, solution: Solution) -> FoldPoint:
         rules, r2, error = self._score(solution)
         problem = self.model.problem_
-        largest = problem.largest_stability if problem is not None else 0
+        largest = problem.eps_max if problem is not None else 0
         return FoldPoint(
             fold=fold,
             share=share,
@@ -244,7 +244,8 @@ class _Scorer:
             return rules, float("nan"), float("nan")
         key = solution.support.tobytes()
         if key not in self.known:
-            rules = make_rules(candidates, solution, refit=model.refit, target=None)
+            signs = None if model.problem_ is None else model.problem_.signs
+            rules = make_rules(candidates, solution, refit=model.refit, target=None, signs=signs)
             found = self.target, rules.predict(self.table)
             self.known[key] = (
                 rules,

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from mossrules.binning import BinnedColumn, Binning
 from mossrules.candidates import Candidates, find_candidates
+from mossrules.constraints import check_constraints, required_rules
 from mossrules.estimators.inputs import read_training
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidTable
@@ -26,7 +27,9 @@ def generation(estimator: Any) -> dict[str, Any]:
 
     Two estimators find the same candidates in the same rows if these agree, but for `n_jobs`.
     """
-    return {name: getattr(estimator, name) for name in (*GENERATION, "n_jobs")}
+    found = {name: getattr(estimator, name) for name in (*GENERATION, "n_jobs")}
+    include = required_rules(check_constraints(getattr(estimator, "constraints", None)))
+    return {**found, "include": include} if include else found
 
 
 def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Candidates:

@@ -19,6 +19,7 @@ from mossrules.frontier import Frontier
 from mossrules.frontier.result import FrontierPoint
 from mossrules.model import RuleSet
 from mossrules.solver import Report, Solution, Status
+from mossrules.solver._kernels.signed import signed_weights
 from mossrules.statistics import Statistics
 
 __all__ = ["REFIT_RIDGE", "make_rules", "no_frontier", "no_rules", "refit_weights", "training_r2"]
@@ -26,31 +27,45 @@ __all__ = ["REFIT_RIDGE", "make_rules", "no_frontier", "no_rules", "refit_weight
 REFIT_RIDGE = 1e-3  # the paper's authors'; next to sums over rows it only settles ties
 
 
-def refit_weights(statistics: Statistics, support: IntArray) -> tuple[FloatArray, float]:
-    """Return weights and intercept of the least squares fit, with a small ridge on the weights."""
+def refit_weights(
+    statistics: Statistics, support: IntArray, signs: IntArray | None = None
+) -> tuple[FloatArray, float]:
+    """Return weights and intercept of the least squares fit, with a small ridge on the weights.
+
+    `signs` of all rules, if given, are kept.
+    """
     G, q = statistics.G[np.ix_(support, support)], statistics.q[support]
     u = statistics.values[support] * statistics.support[support]
     A = G - np.outer(u, u) / statistics.n + REFIT_RIDGE * np.eye(len(support))
-    w: FloatArray = np.asarray(np.linalg.solve(A, q), dtype=np.float64)
+    if signs is None:
+        w: FloatArray = np.asarray(np.linalg.solve(A, q), dtype=np.float64)
+    else:
+        w = signed_weights(A, q, signs[support])
     return w, -float(u @ w) / statistics.n
 
 
-def training_r2(statistics: Statistics, support: IntArray) -> float:
+def training_r2(statistics: Statistics, support: IntArray, signs: IntArray | None = None) -> float:
     """Return R2 of the refitted rules on the training rows, from the statistics alone."""
     if not statistics.yy:
         return 1.0  # a constant target is met
-    (w, a), G = refit_weights(statistics, support), statistics.G[np.ix_(support, support)]
+    w, a = refit_weights(statistics, support, signs)
+    G = statistics.G[np.ix_(support, support)]
     u = statistics.values[support] * statistics.support[support]
     left = statistics.yy - 2.0 * statistics.q[support] @ w + w @ G @ w
     return 1.0 - float(left + 2.0 * a * (u @ w) + statistics.n * a**2) / statistics.yy
 
 
 def make_rules(
-    candidates: Candidates, solution: Solution, *, refit: bool, target: str | None
+    candidates: Candidates,
+    solution: Solution,
+    *,
+    refit: bool,
+    target: str | None,
+    signs: IntArray | None = None,
 ) -> RuleSet:
     """Return the chosen rules with what each adds to a prediction, in the target's units."""
     statistics, support = candidates.statistics, solution.support
-    w, a = refit_weights(statistics, support) if refit else (solution.weights, 0.0)
+    w, a = refit_weights(statistics, support, signs) if refit else (solution.weights, 0.0)
     return RuleSet.from_candidates(
         candidates,
         support,

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules._checks import check_integer
 from mossrules._typing import IntArray
 from mossrules.candidates import Candidates
+from mossrules.constraints import Constraint, check_constraints
 from mossrules.estimators.base import RuleRegressor
 from mossrules.estimators.choices import (
     AUTO,
@@ -23,6 +24,7 @@ from mossrules.estimators.choices import (
     at_stability,
     check_choice,
     check_stability,
+    floors_of,
     method_for,
     pose_problem,
 )
@@ -32,7 +34,7 @@ from mossrules.estimators.fitting import make_rules, no_frontier, no_rules
 from mossrules.estimators.folds import split_rows
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
-from mossrules.frontier import Frontier, epsilon_sequence, solve_frontier
+from mossrules.frontier import Frontier, solve_frontier
 from mossrules.frontier.progress import Listener
 from mossrules.solver import Options, Problem, Snapshot, Solution, Status, solve
 from mossrules.solver.options import Method
@@ -86,8 +88,11 @@ class MossRegressor(RuleRegressor):
     refit : bool, default=True
         Whether weights and intercept are fitted anew to the chosen rules, without the shrinking
         that `gamma` makes.
-    constraints : None
-        For later versions.
+    constraints : list of constraints, optional
+        What the rule set has to keep to: features never to use, rules that must or must not be in
+        it, so many rules per feature or features in all, features that may only push one way; see
+        `mossrules.constraints`. Stability is then a share of what can be had under them, and "low"
+        is solved exactly where the approximate algorithm cannot keep to them.
     random_state : int, NumPy generator or None, default=None
         Seed of the forest; None is the seed 0.
     n_jobs : int or None, default=None
@@ -152,7 +157,7 @@ class MossRegressor(RuleRegressor):
         gap: float = 1e-3,
         time_limit: float | None = 60.0,
         refit: bool = True,
-        constraints: None = None,
+        constraints: Sequence[Constraint] | Constraint | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -188,7 +193,11 @@ class MossRegressor(RuleRegressor):
         self.problem_ = None
         if len(candidates) > 0:
             self.problem_ = pose_problem(
-                candidates.statistics, max_rules=self.max_rules, ties=self.ties, gamma=self.gamma
+                candidates,
+                max_rules=self.max_rules,
+                ties=self.ties,
+                gamma=self.gamma,
+                constraints=self.constraints,
             )
 
     def _check_parameters(self) -> None:
@@ -198,8 +207,7 @@ class MossRegressor(RuleRegressor):
         check_choice("solver", self.solver, get_args(Method))
         if isinstance(self.gamma, str) and self.gamma != "auto":
             raise InvalidParameter(f"gamma is {self.gamma!r}; pass a positive number or 'auto'.")
-        if self.constraints is not None:
-            raise InvalidParameter("constraints cannot be given yet; leave it at None.")
+        check_constraints(self.constraints)
         self._options(self.gap)
 
     def _learn(self, rows: Rows | None) -> None:
@@ -210,7 +218,7 @@ class MossRegressor(RuleRegressor):
         options = self._options(self.gap)
         stability = self._cross_validate(rows) if self.stability == AUTO else self.stability
         self.problem_ = at_stability(self.problem_, stability)
-        solution = solve(self.problem_, method_for(stability, self.solver), options)
+        solution = solve(self.problem_, method_for(self.problem_, stability, self.solver), options)
         if solution.status not in (Status.OPTIMAL, Status.HEURISTIC):
             warnings.warn(
                 f"The search for rules ended ({solution.status.value}) after "
@@ -255,7 +263,11 @@ class MossRegressor(RuleRegressor):
         """Set what depends on the choice."""
         self.solution_ = solution
         self.rules_ = make_rules(
-            self.candidates_, solution, refit=self.refit, target=self._target_name
+            self.candidates_,
+            solution,
+            refit=self.refit,
+            target=self._target_name,
+            signs=None if self.problem_ is None else self.problem_.signs,
         )
         self._report(repr(solution))
 
@@ -317,8 +329,7 @@ class MossRegressor(RuleRegressor):
             return no_frontier(self.solution_, self.max_rules)
         floors: IntArray | Literal["complete"] = "complete"
         if points != "complete":
-            problem = self.problem_
-            floors = epsilon_sequence(problem.statistics.counts, problem.max_rules)[:points]
+            floors = floors_of(self.problem_)[:points]
         return self._solve_floors(
             floors,
             gap,

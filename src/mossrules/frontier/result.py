@@ -59,7 +59,7 @@ class Frontier:
         ordered = sorted(entries, key=lambda entry: -entry.floor)
         return cls(
             entries=tuple(ordered),
-            largest_stability=problem.largest_stability,
+            largest_stability=problem.eps_max,
             null_loss=0.5 * problem.statistics.yy,
             max_rules=problem.max_rules,
             gamma=problem.gamma,

@@ -129,7 +129,7 @@ def _floors(problem: Problem, epsilons: Sequence[int] | IntArray | None) -> list
         if len(counts) == 0:
             return [0]
         sequence = epsilon_sequence(counts, problem.max_rules)
-        reachable = sequence[sequence <= problem.largest_stability]
+        reachable = sequence[sequence <= problem.eps_max]
         return [int(floor) for floor in reachable[:DEFAULT_POINTS]]
     if not isinstance(epsilons, Iterable):
         raise InvalidParameter(f"epsilons is {epsilons!r}; pass a list of floors or 'complete'.")
@@ -142,7 +142,7 @@ def _floors(problem: Problem, epsilons: Sequence[int] | IntArray | None) -> list
 
 def _range(problem: Problem, least: int | None, most: int | None) -> range:
     """Return the range of a complete frontier."""
-    top = problem.largest_stability
+    top = problem.eps_max
     low = 0 if least is None else check_integer("least", least, least=0, most=top)
     high = top if most is None else check_integer("most", most, least=low, most=top)
     return range(low, high + 1)

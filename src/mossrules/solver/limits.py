@@ -9,12 +9,14 @@ Notation (the rest as in `problem`)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 
 import numpy as np
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
-from mossrules.exceptions import InvalidParameter
+from mossrules.exceptions import InvalidParameter, MossError
 
 __all__ = ["LinearConstraints"]
 
@@ -89,6 +91,44 @@ class LinearConstraints:
         links[np.arange(len(g)), i] = 1.0
         links[np.arange(len(g)), self.m + g] = -1.0
         return np.vstack([self.A, links]), np.concatenate([self.b, np.zeros(len(g))])
+
+    def most_counted(
+        self, counts: IntArray, size: int, fixed_in: Sequence[int], fixed_out: Sequence[int]
+    ) -> IntArray | None:
+        """Return the selection of at most `size` rules with the most counts that keeps the limits.
+
+        None where no selection with the fixings keeps them. It is an integer program, for HiGHS.
+        """
+        highspy = import_module("highspy")  # not scipy's, which prints to the terminal
+        A, b = self.with_linked_groups()
+        n = A.shape[1]
+        low, high, cost = np.zeros(n), np.ones(n), np.zeros(n)
+        low[list(fixed_in)], high[list(fixed_out)] = 1.0, 0.0
+        cost[: self.m] = -counts
+        program = highspy.Highs()
+        for name, value in (("output_flag", False), ("mip_rel_gap", 0.0), ("threads", 1)):
+            program.setOptionValue(name, value)
+        columns = np.arange(n, dtype=np.int32)
+        program.addVars(n, low, high)
+        program.changeColsCost(n, columns, cost)
+        kinds = np.full(self.m, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
+        program.changeColsIntegrality(self.m, columns[: self.m], kinds)
+        size_row = np.where(columns < self.m, 1.0, 0.0)
+        for row, most in zip(np.vstack([A, size_row]), np.append(b, size), strict=True):
+            used = np.flatnonzero(row).astype(np.int32)
+            program.addRow(-highspy.kHighsInf, float(most), len(used), used, row[used])
+        program.run()
+        program.resetGlobalScheduler(False)  # HiGHS keeps one for each thread
+        status = program.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return None
+        support = np.flatnonzero(np.array(program.getSolution().col_value)[: self.m] > 0.5)
+        if status != highspy.HighsModelStatus.kOptimal or not self.holds(support):
+            raise MossError(
+                f"HiGHS could not find what limits A z <= b allow ({status}); scale the rows of A "
+                "to entries near 1."
+            )
+        return support
 
     @property
     def on_rules(self) -> LinearConstraints | None:

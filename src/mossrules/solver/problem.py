@@ -27,12 +27,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, milp
-from scipy.optimize import LinearConstraint as ScipyConstraint
 
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
-from mossrules.exceptions import InfeasibleProblem, InvalidParameter, MossError
+from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.solver._kernels.signed import signed_weights
 from mossrules.solver.limits import LinearConstraints
 from mossrules.statistics import Statistics
@@ -149,27 +147,14 @@ class Problem:
         """The selection of the largest H1 that keeps all limits, or None where none keeps them."""
         if self.constraints is None:
             return self.most_stable
-        A, b = self.constraints.with_linked_groups()
-        n_groups = A.shape[1] - self.m
-        size = np.append(np.ones(self.m), np.zeros(n_groups))
-        low, high = np.zeros(A.shape[1]), np.ones(A.shape[1])
-        low[list(self.fixed_in)], high[list(self.fixed_out)] = 1.0, 0.0
-        found = milp(
-            -np.append(self.statistics.counts, np.zeros(n_groups)).astype(np.float64),
-            constraints=ScipyConstraint(np.vstack([A, size]), ub=np.append(b, self.max_rules)),
-            integrality=np.arange(A.shape[1]) < self.m,
-            bounds=Bounds(low, high),
-            options={"mip_rel_gap": 0.0},
+        return self.constraints.most_counted(
+            self.statistics.counts, self.max_rules, self.fixed_in, self.fixed_out
         )
-        if found.x is None:
-            return None
-        support = np.flatnonzero(found.x[: self.m] > 0.5)
-        if not self.constraints.holds(support):
-            raise MossError(
-                "HiGHS keeps the limits A z <= b by its tolerance only; scale the rows of A to "
-                "entries near 1."
-            )
-        return support
+
+    @property
+    def eps_max(self) -> int:
+        """The largest H1 of a selection that keeps all limits; 0 where none does."""
+        return 0 if self.reachable is None else self.stability(self.reachable)
 
     def at(self, min_stability: int) -> Problem:
         """Return the same problem at another floor."""
