@@ -23,6 +23,7 @@ __all__ = ["LassoPoint", "largest_alpha", "lasso_at", "lasso_path", "solve_lasso
 
 TOLERANCE = 1e-7  # of yy/2: largest distance of the objective from its optimum
 MAX_SWEEPS = 20_000
+ROUNDING = 1e-12  # standard deviations of the target
 
 
 class LassoPoint(NamedTuple):
@@ -31,6 +32,7 @@ class LassoPoint(NamedTuple):
     alpha: float
     weights: FloatArray
     gap: float
+    converged: bool = True  # False if the descent was cut short, and the gap is what was left
 
     @property
     def size(self) -> int:
@@ -59,7 +61,9 @@ def solve_lasso(
     r = design.c - w[used] @ design.C[used]  # a path has few weights, and C is large
     enough = 0.5 * tolerance * design.yy
     gap = descend_lasso(design.C, design.c, design.yy, penalties, enough, MAX_SWEEPS, w, r)
-    return LassoPoint(alpha, w, gap)
+    # What rounding left of a weight that is zero moves no prediction.
+    w[np.abs(w) * np.sqrt(np.diagonal(design.C) / design.n) < ROUNDING] = 0.0
+    return LassoPoint(alpha, w, gap, converged=gap <= enough)
 
 
 def lasso_path(

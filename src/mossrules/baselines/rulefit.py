@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import takewhile
 from typing import Any, Literal, get_args
 
@@ -22,7 +23,7 @@ from mossrules.estimators.choices import check_choice, untied
 from mossrules.estimators.finding import find_in_rows
 from mossrules.estimators.inputs import read_features
 from mossrules.estimators.order import Rows
-from mossrules.exceptions import InvalidParameter
+from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.model.importance import rule_importances
 
 __all__ = ["RuleFitRegressor"]
@@ -182,9 +183,20 @@ class RuleFitRegressor(BaselineRegressor):
         super()._learn(rows)
 
     def _choose(self, candidates: Candidates, rows: Rows | None) -> Choice:
+        choose = self._as_the_paper if self.variant == "paper" else self._as_published
+        point, choice = choose(candidates, rows)
+        self.alpha_ = point.alpha
+        if not point.converged:
+            warnings.warn(
+                f"The descent to the LASSO's weights ended with a gap of {point.gap:.2g} left, of "
+                f"a sum of squares of {candidates.statistics.yy:.4g}; lower max_rules.",
+                SolveLimitWarning,
+                stacklevel=5,
+            )
+        return choice
+
+    def _as_published(self, candidates: Candidates, rows: Rows | None) -> tuple[LassoPoint, Choice]:
         statistics = candidates.statistics
-        if self.variant == "paper":
-            return self._choose_as_the_paper(candidates, rows)
         design, folds, terms = Design.of_rules(statistics), None, LinearTerms.none()
         if self.linear_terms or self.penalty == "cv":
             folds, terms = self._read(candidates, rows)
@@ -192,11 +204,10 @@ class RuleFitRegressor(BaselineRegressor):
         points = _points(design, self.max_rules, n_alphas=N_ALPHAS)
         point = points[-1] if folds is None or self.penalty == "smallest" else _best(points, folds)
         rules, linear = np.split(point.weights, [len(candidates)])
-        self.alpha_ = point.alpha
         self.linear_ = terms.weighed(linear * terms.factors * statistics.target_scale)
-        return Choice.of_weights(rules, design.intercept(point.weights))
+        return point, Choice.of_weights(rules, design.intercept(point.weights))
 
-    def _choose_as_the_paper(self, candidates: Candidates, rows: Rows | None) -> Choice:
+    def _as_the_paper(self, candidates: Candidates, rows: Rows | None) -> tuple[LassoPoint, Choice]:
         statistics = candidates.statistics
         means = statistics.values
         if self.means == "first":
@@ -214,8 +225,7 @@ class RuleFitRegressor(BaselineRegressor):
         size = untied(statistics.counts, self.max_rules)
         points = _points(raw.scaled(factors), size, n_alphas=N_ALPHAS_OF_THE_PAPER)
         point = next((each for each in points if each.size == size), points[-1])
-        self.alpha_ = point.alpha
-        return Choice.of_weights(point.weights * means, 0.0)
+        return point, Choice.of_weights(point.weights * means, 0.0)
 
     def _read(self, candidates: Candidates, rows: Rows | None) -> tuple[Folds, LinearTerms]:
         """Return the sums that candidates do not have, over the rows."""
