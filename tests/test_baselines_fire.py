@@ -404,6 +404,17 @@ def test_own_candidates_are_leaves_of_finer_bins(diabetes):
     assert again.rules_.to_json() == model.rules_.to_json()
 
 
+@pytest.mark.parametrize("variant", ["published", "paper"])
+def test_the_unit_of_the_target_does_not_matter(diabetes, variant):
+    """Rules stay the same, and weights follow."""
+    X, y = diabetes
+    model = FireRegressor(variant=variant, n_trees=60).fit(X, y)
+    for factor, offset in ((1000.0, 7.0), (0.3, 1e6)):
+        other = clone(model).fit(X, factor * y + offset)
+        assert other.rules_ == model.rules_
+        np.testing.assert_allclose(other.predict(X), factor * model.predict(X) + offset, rtol=1e-5)
+
+
 def test_a_fit_is_a_search_and_a_choice(diabetes):
     """Candidates found before give the same bits, and so do rows in another order."""
     X, y = diabetes
@@ -471,8 +482,9 @@ def test_an_unfinished_descent_is_warned_about(diabetes, monkeypatch):
         return PathPoint(1.0, np.zeros(len(path.descent.blocks.rules)), 0, converged=False)
 
     monkeypatch.setattr(FirePath, "follow", follow)
-    with pytest.warns(SolveLimitWarning, match="before its weights were stationary"):
+    with pytest.warns(SolveLimitWarning, match="before its weights were stationary") as caught:
         FireRegressor(n_trees=10).fit(X, y)
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(

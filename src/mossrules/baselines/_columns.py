@@ -37,6 +37,7 @@ SLACK = 1e-3  # of the price of one literal: a reduced cost nearer to zero than 
 PER_ROUND = 10  # most columns to add at once
 MAX_ROUNDS = 200  # of solving and adding, at one price
 MASTER_TOLERANCE = 1e-11  # tells costs that are zero from those below -SLACK
+DIGITS = 10  # of a cost: rules of the same rows, or of opposite ones, tie in spite of rounding
 
 Members = frozenset[int]
 Prices = Callable[[float, IntArray], FloatArray]  # of rules with these numbers of literals
@@ -112,7 +113,8 @@ class Beam:
             for member in members:
                 allowed[position] &= literals.beside(member)
         longer = prices[min(length + 1, self.max_length)]
-        return prices[length] - gains, longer - hopes, allowed
+        costs, bounds = prices[length] - gains, longer - hopes
+        return np.round(costs, DIGITS), np.round(bounds, DIGITS), allowed
 
     def _keep(
         self, beam: list[tuple[Members, BoolArray]], score: FloatArray, promising: BoolArray
@@ -230,5 +232,7 @@ class ColumnGeneration:
             overlaps[:first, k] = overlaps[k, :first]
         means = np.diagonal(overlaps) / n
         C = overlaps - n * np.outer(means, means)
-        sums = self._active[first:] @ (self.weights * self.target)
+        sums = np.empty(len(new))
+        everywhere = np.ones(len(self.target), dtype=bool)
+        weigh_overlaps(self._active[first:], everywhere, self.weights * self.target, sums)
         self.design = Design(C, np.concatenate([old.c, sums]), old.yy, n, means)

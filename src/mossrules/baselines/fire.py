@@ -127,10 +127,10 @@ class FireRegressor(BaselineRegressor):
         point = path.follow(most)
         if not point.converged:
             warnings.warn(
-                "The descent stopped before its weights were stationary; raise gamma, or lower "
-                "max_rules.",
+                "The descent stopped before its weights were stationary; choose a gamma nearer to "
+                "1, or lower max_rules.",
                 SolveLimitWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         self.price_ = point.strength
         return Choice.of_weights(path.weights(point.w), path.intercept(point.w))
