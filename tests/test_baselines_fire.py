@@ -274,6 +274,8 @@ def test_a_path_ends_at_the_first_point_with_too_many_rules():
     halved = follow_path(solve, start, [5.0, 2.0, 1.0, 0.5], 6, halvings=20)
     assert halved.n_rules == 6
     assert follow_path(solve, start, [5.0, 2.0], 100).n_rules == 5
+    even, _ = sizes_at(lambda _strength: 3)  # with as many rules, the less penalised one
+    assert follow_path(even, start, [5.0, 2.0], 100).strength == 2.0
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=30), st.integers(1, 10))
@@ -330,6 +332,19 @@ def test_leaves_at_the_convex_end_are_the_fused_lasso(forest):
     assert path.descent.objective(penalty, w) == pytest.approx(
         lowest(path.descent, penalty, w), rel=1e-6
     )
+
+
+def test_prices_of_both_variants_are_as_described(forest):
+    """One path with fusion in proportion, and one that is the same for all data."""
+    path = FirePath.of_leaves(forest[0], gamma=1.25, fusion=0.3)
+    penalty = path.penalty(2.0)
+    assert (set(penalty.price), penalty.concavity, penalty.fusion) == ({2.0}, 0.8, 0.6)
+    assert path.prices[0] == np.abs(path.descent.design.c).max()
+    assert path.solve(path.prices[0], np.zeros(len(path.descent.blocks.rules))).n_rules == 0
+    paper = FirePath.of_rules(forest[0].statistics, gamma=1.1)
+    np.testing.assert_allclose(paper.prices / 442, 10 ** np.linspace(0, -3, 100))
+    assert paper.penalty(2.0).fusion == paper.halvings == 0
+    np.testing.assert_allclose(np.diagonal(paper.descent.design.C), 442)
 
 
 def test_strong_fusion_makes_neighbours_alike(forest):
