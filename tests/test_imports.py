@@ -22,7 +22,7 @@ FLOW = [
     "frontier.checkpoint", "frontier.progress", "frontier.tasks", "frontier.sweep",
     "frontier.approximate", "frontier",
     "candidates", "constraints", "model", "stability", "estimators", "baselines",
-    "evaluation", "plots", "cli", "__main__",
+    "evaluation", "plots", "experiments", "cli", "__main__",
 ]  # fmt: skip
 PACKAGES = (
     "_kernels",
@@ -34,6 +34,7 @@ PACKAGES = (
     "baselines",
     "evaluation",
     "plots",
+    "experiments",
     "cli",
 )  # whose modules count as one
 
