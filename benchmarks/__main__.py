@@ -25,6 +25,7 @@ SUBJECTS = (
     "ablation",
     "rivals",
     "estimator",
+    "constraints",
 )
 # They keep what is finished in the folder of the results, and go on there.
 RESUMABLE = ("solver", "frontier", "ablation")
