@@ -219,7 +219,8 @@ class _Search:
         if not has_selection(problem):
             raise InfeasibleProblem("There is no selection without the groups left out.")
         instance = Instance.of(with_blanks(problem), None if dual is None else dual.prices)
-        root = Root.of(instance, first_selection(instance, None), self.options, dual)
+        best = first_selection(instance, self.best.support)
+        root = Root.of(instance, best, self.options, dual)
         self._offer(root.best.support)
         if self.dual is None:
             self.dual = self._dual_of(root, dual)
@@ -237,7 +238,27 @@ class _Search:
             return None
         own = self.best.support
         start = own if problem.is_feasible(own) else problem.reachable
-        return price_limits(problem, start, self.cuts)
+        dual = price_limits(problem, start, self.cuts)
+        if dual is not None:
+            self._round(problem, problem.constraints, dual)
+        return dual
+
+    def _round(self, problem: Problem, limits: LinearConstraints, dual: DualPoint) -> None:
+        """Look at the selection that is the best by the gradient at relaxed weights.
+
+        Under tight limits, exchanging single rules does not lead far from the most stable.
+        """
+        w = np.zeros(problem.m)
+        w[dual.rules] = dual.weights
+        rounded = limits.cheapest(
+            problem.gradient_of(w),
+            problem.max_rules,
+            problem.fixed_in,
+            problem.fixed_out,
+            (problem.statistics.counts, problem.min_stability),
+        )
+        if rounded is not None:
+            self._offer(rounded)
 
     def _dual_of(self, root: Root, priced: DualPoint | None) -> DualPoint:
         """Return what proves the bound of the first root, in the positions of the problem."""

@@ -92,31 +92,40 @@ class LinearConstraints:
         links[np.arange(len(g)), self.m + g] = -1.0
         return np.vstack([self.A, links]), np.concatenate([self.b, np.zeros(len(g))])
 
-    def most_counted(
-        self, counts: IntArray, size: int, fixed_in: Sequence[int], fixed_out: Sequence[int]
+    def cheapest(
+        self,
+        cost: FloatArray,
+        size: int,
+        fixed_in: Sequence[int],
+        fixed_out: Sequence[int],
+        floor: tuple[IntArray, int] | None = None,
     ) -> IntArray | None:
-        """Return the selection of at most `size` rules with the most counts that keeps the limits.
+        """Return the selection of at most `size` rules of the least cost that keeps the limits.
 
-        None where no selection with the fixings keeps them. It is an integer program, for HiGHS.
+        `floor` is what rules count, and the least that the selection has to. None where no
+        selection with the fixings keeps all. It is an integer program, for HiGHS.
         """
         highspy = import_module("highspy")  # not scipy's, which prints to the terminal
         A, b = self.with_linked_groups()
         n = A.shape[1]
-        low, high, cost = np.zeros(n), np.ones(n), np.zeros(n)
+        low, high = np.zeros(n), np.ones(n)
         low[list(fixed_in)], high[list(fixed_out)] = 1.0, 0.0
-        cost[: self.m] = -counts
+        scale = float(np.abs(cost).max(initial=0.0)) or 1.0
         program = highspy.Highs()
         for name, value in (("output_flag", False), ("mip_rel_gap", 0.0), ("threads", 1)):
             program.setOptionValue(name, value)
         columns = np.arange(n, dtype=np.int32)
         program.addVars(n, low, high)
-        program.changeColsCost(n, columns, cost)
+        program.changeColsCost(n, columns, np.append(cost / scale, np.zeros(n - self.m)))
         kinds = np.full(self.m, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
         program.changeColsIntegrality(self.m, columns[: self.m], kinds)
-        size_row = np.where(columns < self.m, 1.0, 0.0)
-        for row, most in zip(np.vstack([A, size_row]), np.append(b, size), strict=True):
+        rows, limits = [*A, np.where(columns < self.m, 1.0, 0.0)], [*b, float(size)]
+        if floor is not None:
+            rows.append(np.append(-floor[0], np.zeros(n - self.m)))
+            limits.append(-float(floor[1]))
+        for row, most in zip(rows, limits, strict=True):
             used = np.flatnonzero(row).astype(np.int32)
-            program.addRow(-highspy.kHighsInf, float(most), len(used), used, row[used])
+            program.addRow(-highspy.kHighsInf, most, len(used), used, row[used])
         program.run()
         program.resetGlobalScheduler(False)  # HiGHS keeps one for each thread
         status = program.getModelStatus()

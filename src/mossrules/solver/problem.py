@@ -147,8 +147,11 @@ class Problem:
         """The selection of the largest H1 that keeps all limits, or None where none keeps them."""
         if self.constraints is None:
             return self.most_stable
-        return self.constraints.most_counted(
-            self.statistics.counts, self.max_rules, self.fixed_in, self.fixed_out
+        return self.constraints.cheapest(
+            -self.statistics.counts.astype(np.float64),
+            self.max_rules,
+            self.fixed_in,
+            self.fixed_out,
         )
 
     @property
