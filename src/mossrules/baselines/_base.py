@@ -72,8 +72,12 @@ class BaselineRegressor(RuleRegressor):
         check_choice("source", self.source, get_args(Source))
         check_choice("variant", self.variant, get_args(Variant))
 
+    @property
+    def _finds_alone(self) -> bool:
+        return self.source == "own"
+
     def _find(self, rows: Rows) -> Candidates:
-        return super()._find(rows) if self.source == "pool" else self._find_own(rows)
+        return self._find_own(rows) if self._finds_alone else super()._find(rows)
 
     def _learn(self, rows: Rows | None) -> None:
         if rows is None and self.source == "own":

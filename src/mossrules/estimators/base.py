@@ -45,6 +45,11 @@ class RuleRegressor(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         `rows` are those to learn from, or None where only candidates were given.
         """
 
+    @property
+    def _finds_alone(self) -> bool:
+        """Whether the search is this learner's own, so that others cannot share its candidates."""
+        return False
+
     def _find(self, rows: Rows) -> Candidates:
         """Return the candidates to choose from."""
         return find_in_rows(rows, **generation(self))
@@ -82,13 +87,17 @@ class RuleRegressor(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         candidates : Candidates
         target : name of the target, if it has one; `predict` ignores a column of that name
         """
+        self._take_found(candidates, target)
+        self._learn(None)
+        return self
+
+    def _take_found(self, candidates: Candidates, target: str | None) -> None:
+        """Make ready to learn from candidates that were found before."""
         self._check_parameters()
         take_names(self, candidates)
         self._target = None if target in candidates.binning.names else target
         self._target_name = target
         self._take(candidates)
-        self._learn(None)
-        return self
 
     def _take(self, candidates: Candidates) -> None:
         self.candidates_ = candidates

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field
 from threading import Event, Lock
@@ -20,7 +19,7 @@ from mossrules.estimators.choices import at_stability
 from mossrules.estimators.evaluated import FoldPoint, FrontierEvaluation
 from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.estimators.fitting import make_rules, no_rules
-from mossrules.estimators.folds import Split
+from mossrules.estimators.folds import Split, over_folds
 from mossrules.estimators.order import Rows, take_rows
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import FrontierProgress
@@ -42,15 +41,17 @@ SOON = 1e-3  # seconds for a fold that comes when the time is over: it takes wha
 
 @dataclass(frozen=True)
 class EvaluationProgress:
-    """Where an evaluation stands after a floor of a fold."""
+    """Where an evaluation stands after a floor of a fold, or a learner on a fold."""
 
     done: int
-    total: int  # folds times points
+    total: int  # folds times points, or times learners
     fold: int
     seconds: float
+    learner: str | None = None
 
     def __str__(self) -> str:
-        return f"fold {self.fold}, {self.seconds:.1f} s"
+        who = "" if self.learner is None else f"{self.learner}, "
+        return f"{who}fold {self.fold}, {self.seconds:.1f} s"
 
 
 Listener = Callable[[EvaluationProgress], object]
@@ -131,16 +132,7 @@ class _Run:
 
     def follow(self, splits: Sequence[Split]) -> list[tuple[Candidates, list[FoldPoint]]]:
         """Return what each fold finds."""
-        if self.jobs == 1:
-            return [self.evaluate(fold, *split) for fold, split in enumerate(splits)]
-        with ThreadPoolExecutor(self.jobs) as pool:
-            tasks = [pool.submit(self.evaluate, fold, *split) for fold, split in enumerate(splits)]
-            try:
-                return [task.result() for task in tasks]
-            except BaseException:  # an interrupt too: the others must not go on
-                self.stop.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        return over_folds(self.evaluate, splits, self.jobs, self.stop)
 
     def evaluate(self, fold: int, train: Any, test: Any) -> tuple[Candidates, list[FoldPoint]]:
         """Find rules in the training rows, choose at all floors, and predict the test rows."""

@@ -19,7 +19,14 @@ from mossrules.stability import Agreement, Estimate, Measure
 from mossrules.stability.identity import SAME_ROWS, Identity
 from mossrules.table import Table
 
-__all__ = ["EvaluatedPoint", "FoldPoint", "FrontierEvaluation", "Rule"]
+__all__ = [
+    "MEASURES",
+    "EvaluatedPoint",
+    "FoldPoint",
+    "FrontierEvaluation",
+    "Rule",
+    "standard_error",
+]
 
 Rule = Literal["one-standard-error", "paired-standard-error", "best"]
 
@@ -73,14 +80,15 @@ class EvaluatedPoint:
             share=found[0].share,
             stability=float(np.mean([each.stability for each in found])),
             r2=float(scores.mean()),
-            r2_se=_standard_error(scores),
+            r2_se=standard_error(scores),
             error=float(np.mean([each.error for each in found])),
             rules=float(agreement.sizes.mean()),
             optimal=sum(each.status is Status.OPTIMAL for each in found),
             stopped=sum(each.status in STOPPED for each in found),
             approximate=sum(each.status is Status.HEURISTIC for each in found),
             **{measure: agreement.mean(measure) for measure in MEASURES},
-            nogueira=agreement.nogueira(max(1, n_candidates)),
+            # Read as thresholds, one rule of bins may be several.
+            nogueira=agreement.nogueira(max(1, n_candidates, agreement.distinct)),
         )
 
     def __repr__(self) -> str:
@@ -175,7 +183,7 @@ class FrontierEvaluation:
         behind = scores[:, [best]] - scores
         allowed = {
             "one-standard-error": np.full(len(means), self.points[best].r2_se),
-            "paired-standard-error": np.array([_standard_error(each) for each in behind.T]),
+            "paired-standard-error": np.array([standard_error(each) for each in behind.T]),
             "best": np.zeros(len(means)),
         }[rule]
         # NaN compares as false: points without a score are never chosen.
@@ -266,5 +274,8 @@ class FrontierEvaluation:
         return f"FrontierEvaluation({', '.join(parts)}, {self.seconds:.2g} s)"
 
 
-def _standard_error(values: FloatArray) -> float:
+def standard_error(values: FloatArray) -> float:
+    """Return the standard error of the mean; NaN of fewer than two values."""
+    if len(values) < 2:
+        return float("nan")
     return float(values.std(ddof=1) / np.sqrt(len(values)))

@@ -1,9 +1,11 @@
-"""Which rows are for training and which for testing."""
+"""Which rows are for training and which for testing, and the work on each fold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.model_selection import GroupKFold
@@ -13,8 +15,9 @@ from mossrules._typing import AnyArray, IntArray
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter
 
-__all__ = ["Split", "split_rows"]
+__all__ = ["Split", "over_folds", "split_rows"]
 
+Found = TypeVar("Found")
 Split = tuple[IntArray, IntArray]  # positions, among the rows to learn from, to train and to test
 
 FEWEST = 2  # rows to test: R2 of a single one is not defined
@@ -49,6 +52,25 @@ def split_rows(rows: Rows, cv: Any, groups: Any = None, *, fewer: bool = False) 
             f"The number of folds in cv is {len(splits)}; stability can be seen from two on."
         )
     return splits
+
+
+def over_folds(
+    work: Callable[[int, IntArray, IntArray], Found],
+    splits: Sequence[Split],
+    jobs: int,
+    stop: Event,
+) -> list[Found]:
+    """Return what work finds on each fold, so many at a time; if one fails, `stop` is set."""
+    if jobs == 1:
+        return [work(fold, *split) for fold, split in enumerate(splits)]
+    with ThreadPoolExecutor(jobs) as pool:
+        tasks = [pool.submit(work, fold, *split) for fold, split in enumerate(splits)]
+        try:
+            return [task.result() for task in tasks]
+        except BaseException:  # an interrupt too: the others must not go on
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _deal(n_rows: int, folds: int, *, fewer: bool) -> list[Split]:

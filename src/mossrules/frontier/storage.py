@@ -42,27 +42,29 @@ def frontier_from_json(text: str) -> Frontier:
         entries = tuple(entry_from_dict(entry) for entry in content["entries"])
         return Frontier(
             entries=entries,
-            largest_stability=_count(content["largest_stability"]),
-            null_loss=float(_number(content["null_loss"])),
-            max_rules=_count(content["max_rules"]),
-            gamma=float(_number(content["gamma"])),
+            largest_stability=read_count(content["largest_stability"]),
+            null_loss=float(read_number(content["null_loss"])),
+            max_rules=read_count(content["max_rules"]),
+            gamma=float(read_number(content["gamma"])),
             complete=_truth(content["complete"]),
-            seconds=float(_number(content["seconds"])),
+            seconds=float(read_number(content["seconds"])),
         )
 
 
-def parse(text: str, what: str, remedy: str) -> Mapping[str, Any]:
+def parse(
+    text: str, what: str, remedy: str, *, form: str = FORMAT, version: int = VERSION
+) -> Mapping[str, Any]:
     """Return the content of a text, or say that `what` is none and what to do."""
     try:
         content = json.loads(text)
     except (TypeError, ValueError, RecursionError) as reason:
         raise InvalidFile(f"{what} is not JSON; {remedy}.") from reason
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InvalidFile(f"{what} is not of a mossrules frontier; {remedy}.")
-    if content.get("version") != VERSION:
+    if not isinstance(content, dict) or content.get("format") != form:
+        raise InvalidFile(f"{what} is not of a {form}; {remedy}.")
+    if content.get("version") != version:
         raise InvalidFile(
             f"{what} has format version {content.get('version')!r} and this release reads version "
-            f"{VERSION}; use the release that wrote it."
+            f"{version}; use the release that wrote it."
         )
     return content
 
@@ -109,23 +111,23 @@ def entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
     solution = Solution(
         support=read_positions(content["support"]),
         weights=read_numbers(content["weights"]),
-        loss=float(_number(content["loss"])),
-        stability=_count(content["stability"]),
-        bound=float(_number(content["bound"])),
+        loss=float(read_number(content["loss"])),
+        stability=read_count(content["stability"]),
+        bound=float(read_number(content["bound"])),
         status=Status[content["status"]],
         report=Report(
             method=str(report["method"]),
             reason=str(report["reason"]),
-            seconds=float(_number(report["seconds"])),
-            asked_gap=float(_number(report["asked_gap"])),
-            figures={str(name): _number(value) for name, value in report["figures"].items()},
+            seconds=float(read_number(report["seconds"])),
+            asked_gap=float(read_number(report["asked_gap"])),
+            figures={str(name): read_number(value) for name, value in report["figures"].items()},
         ),
         dual=None if dual is None else DualPoint(
             rules=read_positions(dual["rules"]),
             weights=read_numbers(dual["weights"]),
-            lam=float(_number(dual["lam"])),
-            mu=float(_number(dual["mu"])),
-            bound=float(_number(dual["bound"])),
+            lam=float(read_number(dual["lam"])),
+            mu=float(read_number(dual["mu"])),
+            bound=float(read_number(dual["bound"])),
             fixed_in=read_positions(dual["fixed_in"]),
             fixed_out=read_positions(dual["fixed_out"]),
         ),
@@ -134,7 +136,7 @@ def entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
         raise ValueError("a solution has another number of weights than rules")
     if solution.bound > solution.loss:
         raise ValueError("a bound is above the loss")
-    return FrontierPoint(_count(content["floor"]), solution, _truth(content["reused"]))
+    return FrontierPoint(read_count(content["floor"]), solution, _truth(content["reused"]))
 
 
 def strict(content: Any) -> Any:
@@ -146,7 +148,7 @@ def strict(content: Any) -> Any:
     return str(content) if isinstance(content, float) and not math.isfinite(content) else content
 
 
-def _number(value: Any) -> float:
+def read_number(value: Any) -> float:
     if value in ("nan", "inf", "-inf"):
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -154,7 +156,7 @@ def _number(value: Any) -> float:
     return value
 
 
-def _count(value: Any) -> int:
+def read_count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise TypeError("a count is not an integer of at least 0")
     return value
@@ -168,7 +170,7 @@ def _truth(value: Any) -> bool:
 
 def read_positions(values: Any) -> IntArray:
     """Return a list of positions of rules, ascending."""
-    found = np.array([_count(value) for value in values], dtype=np.int64)
+    found = np.array([read_count(value) for value in values], dtype=np.int64)
     if (np.diff(found) <= 0).any():
         raise ValueError("positions are not ascending")
     return found
@@ -176,4 +178,4 @@ def read_positions(values: Any) -> IntArray:
 
 def read_numbers(values: Any) -> FloatArray:
     """Return a list of numbers."""
-    return np.array([_number(value) for value in values], dtype=np.float64)
+    return np.array([read_number(value) for value in values], dtype=np.float64)

@@ -1,5 +1,6 @@
 """Figures: each has its data first, as a frame, and a drawing of exactly that by matplotlib."""
 
+from mossrules.plots.comparison import ComparisonDisplay
 from mossrules.plots.consistency import ConsistencyDisplay
 from mossrules.plots.effort import EffortDisplay
 from mossrules.plots.evaluation import EvaluationDisplay
@@ -8,6 +9,7 @@ from mossrules.plots.importance import ImportanceDisplay
 from mossrules.plots.rules import RulesDisplay
 
 __all__ = [
+    "ComparisonDisplay",
     "ConsistencyDisplay",
     "EffortDisplay",
     "EvaluationDisplay",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["EvaluationDisplay", "EvaluationMark"]
+__all__ = ["NAMES", "EvaluationDisplay", "EvaluationMark", "Horizontal"]
 
 Horizontal = Measure | Literal["nogueira"]
 

@@ -1,0 +1,174 @@
+"""Every learner on every fold of a table: accuracy and stability of all of them, in one run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Event, Lock
+from typing import Any, get_args
+
+from sklearn.base import BaseEstimator
+
+from mossrules._checks import check_number
+from mossrules.chunks import resolve_n_jobs
+from mossrules.estimators.choices import check_choice
+from mossrules.estimators.cross_validation import EvaluationProgress
+from mossrules.estimators.folds import Split, over_folds, split_rows
+from mossrules.estimators.inputs import read_training, target_name
+from mossrules.estimators.order import Rows
+from mossrules.evaluation.learners import Fold, Learner, Source, read_learners
+from mossrules.evaluation.record import Record
+from mossrules.evaluation.results import Evaluation, LearnerFold
+from mossrules.exceptions import InvalidParameter
+from mossrules.frontier.progress import progress_line
+from mossrules.solver.branch_and_bound import compile_kernels
+from mossrules.solver.options import Clock
+from mossrules.stability import Identity
+from mossrules.stability.identity import SAME_ROWS
+
+__all__ = ["evaluate"]
+
+Listener = Callable[[EvaluationProgress], object]
+
+
+def evaluate(
+    learners: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 10,
+    groups: Any = None,
+    sample_weight: Any = None,
+    identity: Identity = "codes",
+    overlap: float = SAME_ROWS,
+    checkpoint: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    progress: Listener | None = None,
+    verbose: bool = False,
+) -> Evaluation:
+    """Cross-validate learners side by side: R2, the stability of their rules, sizes and times.
+
+    On each fold candidate rules are found once for all learners of this package whose parameters of
+    the search agree (see `mossrules.estimators.generation`). That takes most of the time, and is
+    told apart: `seconds` is what a learner takes once there are candidates, `search_seconds` what
+    the search takes; a learner alone would take both.
+
+    A learner that fails on a fold (with an error that data or settings can lead to) is a row of
+    the result that says so, and the others go on.
+
+    Parameters
+    ----------
+    learners : dict from names to regressors
+        `MossRegressor`, those of `mossrules.baselines`, and any other of scikit-learn. Stability is
+        measured where a fitted model has `rules_`, a `RuleSet`, and missing elsewhere. They are not
+        fitted themselves. A generator as `random_state` gives all folds one seed.
+    X, y, sample_weight : as in `MossRegressor.fit`
+        Other learners have rows of X as it is given: they may need numbers, without missing ones.
+        Weights count on test rows too.
+    cv, groups : as in `evaluate_frontier`
+    identity, overlap
+        When rules of two folds count as the same, as in `mossrules.stability.dice`; "rows" looks at
+        all rows of X.
+    checkpoint : path, optional
+        A file to which each result is written at once, and from which a second run goes on. What
+        failed is tried again, and learners can be added; other data, folds or settings are refused.
+    n_jobs : int or None, default=None
+        Threads, over folds first; None uses all cores. Results do not depend on it, but for the
+        times: to compare those, use 1.
+    progress : called with an `EvaluationProgress` after each learner on each fold
+    verbose : whether to show a line of progress in the terminal
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from mossrules import MossRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> learners = {"MOSS": MossRegressor(5, n_trees=100), "least squares": LinearRegression()}
+    >>> found = evaluate(learners, X, y, cv=5)
+    >>> found.summary()["dice"].isna().tolist()
+    [False, True]
+    >>> len(found.rule_sets("MOSS"))
+    5
+    """
+    check_choice("identity", identity, get_args(Identity))
+    if check_number("overlap", overlap) > 1:
+        raise InvalidParameter(f"overlap is {overlap!r}; pass a share of rows in (0, 1].")
+    if progress is not None and not callable(progress):
+        raise InvalidParameter("progress must be a function of one EvaluationProgress, or None.")
+    wanted = read_learners(learners)
+    rows = read_training(BaseEstimator(), X, y, sample_weight)
+    splits = split_rows(rows, cv, groups)
+    source = Source.of(X, y, target_name(y))
+    record = None if checkpoint is None else Record.open(checkpoint, rows, splits, wanted)
+    compile_kernels()  # not in several threads, nor on anyone's time
+    threads = resolve_n_jobs(n_jobs)
+    jobs = min(threads, len(splits))
+    run = _Run(wanted, rows, source, len(splits), jobs, threads // jobs, record)
+    with progress_line(verbose, len(splits) * len(wanted), "evaluation") as show:
+        run.listeners = [each for each in (progress, show) if each is not None]
+        folds = run.follow(splits)
+    return Evaluation(
+        tuple(result for of_learner in zip(*folds, strict=True) for result in of_learner),
+        {each.name: each.settings for each in wanted},
+        seconds=run.clock.elapsed(),
+        identity=identity,
+        overlap=overlap,
+        table=rows.table if identity == "rows" else None,
+    )
+
+
+@dataclass
+class _Run:
+    """Learners on folds, on threads."""
+
+    learners: Sequence[Learner]
+    rows: Rows
+    source: Source
+    folds: int
+    jobs: int  # folds at a time
+    n_jobs: int  # threads of each
+    record: Record | None
+    listeners: list[Listener] = field(default_factory=list)
+    clock: Clock = field(default_factory=lambda: Clock(None))
+    done: int = 0
+    lock: Lock = field(default_factory=Lock)
+    stop: Event = field(default_factory=Event)
+
+    def follow(self, splits: Sequence[Split]) -> list[list[LearnerFold]]:
+        """Return the results of each fold, by learner."""
+        return over_folds(self.evaluate, splits, self.jobs, self.stop)
+
+    def evaluate(self, number: int, train: Any, test: Any) -> list[LearnerFold]:
+        """Return what all learners make of a fold."""
+        fold = Fold(number, self.rows, train, test, self.source, self.n_jobs)
+        found = []
+        for learner in self.learners:
+            if self.stop.is_set():
+                raise KeyboardInterrupt
+            found.append(self._evaluate(fold, learner))
+            self._tell(number, learner.name)
+        return found
+
+    def _evaluate(self, fold: Fold, learner: Learner) -> LearnerFold:
+        known = None if self.record is None else self.record.find(learner.name, fold.number)
+        if known is not None:
+            return known
+        result = fold.evaluate(learner)
+        if self.record is not None:
+            self.record.add(result)
+        return result
+
+    def _tell(self, fold: int, learner: str) -> None:
+        with self.lock:
+            self.done += 1
+            state = EvaluationProgress(
+                done=self.done,
+                total=self.folds * len(self.learners),
+                fold=fold,
+                seconds=self.clock.elapsed(),
+                learner=learner,
+            )
+            for listener in self.listeners:
+                listener(state)

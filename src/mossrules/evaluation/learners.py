@@ -1,0 +1,264 @@
+"""Learners to compare: what each is, and what it makes of the rows of a fold."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from time import perf_counter
+from typing import Any
+
+import joblib
+import narwhals as nw
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import mean_squared_error, r2_score
+
+from mossrules._typing import FloatArray, IntArray
+from mossrules.candidates import Candidates, resolve_seed
+from mossrules.estimators.base import RuleRegressor
+from mossrules.estimators.finding import find_in_rows, generation
+from mossrules.estimators.inputs import without
+from mossrules.estimators.order import Rows
+from mossrules.evaluation.results import FAILED, LearnerFold
+from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
+from mossrules.model import RuleSet
+from mossrules.pool import CandidatePool
+
+__all__ = ["Fold", "Learner", "Source", "read_learners"]
+
+# What a learner can run into because of its data or its settings: values it cannot use, sums that
+# overflow, matrices that cannot be inverted (a ValueError in NumPy), columns it looks for in vain,
+# no convergence, no memory, a package that is not installed (a MossError here). It is then a row
+# that says so. Mistakes in the program of a learner (names, attributes, assertions), interrupts and
+# trouble with files are not among them, and end the run.
+FAILURES = (
+    MossError, ValueError, TypeError, ArithmeticError, LookupError, RuntimeError, MemoryError,
+)  # fmt: skip
+NO_MATTER = ("n_jobs", "verbose")  # parameters on which no result depends
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A learner under its name; `seed` is that of all folds, where it is known."""
+
+    name: str
+    estimator: Any
+    seed: int | None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it chooses among candidates that can be shared."""
+        return isinstance(self.estimator, RuleRegressor)
+
+    @cached_property
+    def settings(self) -> str:
+        """The learner as one would write it down."""
+        if isinstance(self.estimator, BaseEstimator):
+            return " ".join(self.estimator.__repr__(N_CHAR_MAX=10_000).split())
+        return repr(self.estimator)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all that its results depend on, besides the rows."""
+        kind = f"{type(self.estimator).__module__}.{type(self.estimator).__qualname__}"
+        source = self.estimator if self.is_ours else clone(self.estimator)
+        parameters = source.get_params(deep=False)
+        kept = {name: value for name, value in parameters.items() if name not in NO_MATTER}
+        if self.is_ours:
+            kept["random_state"] = self.seed
+        try:
+            return str(joblib.hash((kind, kept)))
+        except (pickle.PicklingError, TypeError, AttributeError) as reason:
+            raise InvalidParameter(
+                f"The learner {self.name!r} cannot be told again from its parameters, as some "
+                "cannot be pickled; leave out checkpoint, or use functions that have names."
+            ) from reason
+
+    def fresh(self, n_jobs: int) -> Any:
+        """Return one that is not fitted, for a single fold."""
+        if not self.is_ours:
+            return clone(self.estimator)
+        # Not a clone, which would empty a fitted ensemble that is the source of rules.
+        parameters = self.estimator.get_params(deep=False)
+        parameters |= {"random_state": self.seed, "n_jobs": n_jobs}
+        if "verbose" in parameters:
+            parameters["verbose"] = 0
+        return type(self.estimator)(**parameters)
+
+
+def read_learners(estimators: Any) -> list[Learner]:
+    """Return the learners of a dict, checked before any work."""
+    if not isinstance(estimators, Mapping):
+        raise UnsupportedType(
+            f"learners is a {type(estimators).__name__}; pass a dict from names to regressors, "
+            '{"MOSS": MossRegressor()} say.'
+        )
+    if not estimators:
+        raise InvalidParameter("learners is empty; pass at least one, with its name.")
+    seeds: dict[int, int] = {}  # a generator that several learners have gives all the same seed
+    found = []
+    for name, estimator in estimators.items():
+        if not isinstance(name, str) or not name:
+            raise InvalidParameter(f"learners has the name {name!r}; names are text.")
+        needed = ("fit", "predict", "get_params")
+        if isinstance(estimator, type) or not all(hasattr(estimator, each) for each in needed):
+            raise UnsupportedType(
+                f"The learner {name!r} is {estimator!r}; pass a regressor with fit and predict, "
+                "that is MossRegressor() and not MossRegressor."
+            )
+        seed = getattr(estimator, "random_state", None)
+        if isinstance(estimator, RuleRegressor):
+            estimator._check_parameters()  # noqa: SLF001  as in fit
+            seed = seeds.setdefault(id(seed), resolve_seed(seed))
+        known = int(seed) if isinstance(seed, int | np.integer) else None
+        found.append(Learner(name, estimator, known))
+    return found
+
+
+# --- a fold ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Source:
+    """The table as the user gave it, for learners that do not know ours."""
+
+    X: Any
+    target: str | None  # its name, if it has one
+
+    @classmethod
+    def of(cls, X: Any, y: Any, target: str | None) -> Source:
+        """Return the features, without the target's column."""
+        return cls(without(X, y) if isinstance(y, str) else X, target)
+
+    def take(self, positions: IntArray) -> Any:
+        """Return some rows, as a table of the same kind."""
+        if isinstance(self.X, Mapping):
+            return {name: _take(values, positions) for name, values in self.X.items()}
+        if nw.dependencies.is_into_dataframe(self.X):
+            return nw.from_native(self.X, eager_only=True)[positions].to_native()
+        return _take(self.X, positions)
+
+
+def _take(values: Any, positions: IntArray) -> Any:
+    if nw.dependencies.is_into_series(values):
+        return nw.from_native(values, series_only=True)[positions].to_native()
+    if isinstance(values, Sequence):
+        return [values[position] for position in positions.tolist()]
+    return np.asanyarray(values)[positions]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Candidates, and what it took to find them."""
+
+    candidates: Candidates
+    seconds: float
+    names: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The rows of a fold, and candidates that its learners share."""
+
+    number: int
+    rows: Rows  # all of them
+    train: IntArray
+    test: IntArray
+    source: Source
+    n_jobs: int
+    _searches: dict[tuple[object, ...], _Search] = field(default_factory=dict)
+
+    @cached_property
+    def training(self) -> Rows:
+        """The rows to learn from, in an order of their own."""
+        return self.rows.part(self.train)
+
+    def evaluate(self, learner: Learner) -> LearnerFold:
+        """Return what a learner makes of the fold; if it fails, that it does."""
+        try:
+            return self._evaluate(learner)
+        except FAILURES as failure:
+            return LearnerFold(
+                learner=learner.name,
+                fold=self.number,
+                status=FAILED,
+                failure=f"{type(failure).__name__}: {' '.join(str(failure).split())}",
+                seed=learner.seed,
+            )
+
+    def _evaluate(self, learner: Learner) -> LearnerFold:
+        model = learner.fresh(self.n_jobs)
+        search = self._search(model) if learner.is_ours else None
+        begun = perf_counter()
+        if search is not None:
+            model._take_found(search.candidates, self.source.target)  # noqa: SLF001
+            model._learn(self.training)  # noqa: SLF001  as fit does, with rows
+        else:
+            self._fit(model)
+        seconds = perf_counter() - begun
+        r2, error = self._score(model)
+        rules = getattr(model, "rules_", None)
+        rules = rules if isinstance(rules, RuleSet) else None
+        pool = getattr(model, "pool_", None)
+        names = search.names if search is not None else None
+        if names is None and isinstance(pool, CandidatePool):
+            names = _names(pool)
+        status = getattr(getattr(model, "solution_", None), "status", None)
+        return LearnerFold(
+            learner=learner.name,
+            fold=self.number,
+            status=getattr(status, "value", "fitted"),
+            seed=learner.seed,
+            r2=r2,
+            error=error,
+            seconds=seconds,
+            search_seconds=float("nan") if search is None else search.seconds,
+            rules=rules,
+            candidates=names,
+        )
+
+    def _search(self, model: RuleRegressor) -> _Search:
+        """Return the candidates of a model, found once for all that look for the same."""
+        if model._finds_alone:  # noqa: SLF001
+            return self._timed(lambda: model._find(self.training))  # noqa: SLF001
+        parameters = generation(model)
+        key = tuple(
+            (name, value if isinstance(value, int | float | str | tuple) else id(value))
+            for name, value in sorted(parameters.items())
+        )
+        if key not in self._searches:
+            self._searches[key] = self._timed(lambda: find_in_rows(self.training, **parameters))
+        return self._searches[key]
+
+    def _timed(self, find: Any) -> _Search:
+        begun = perf_counter()
+        candidates: Candidates = find()
+        return _Search(candidates, perf_counter() - begun, _names(candidates.pool))
+
+    def _fit(self, model: Any) -> None:
+        """Fit a learner that is not ours, to rows of the table as it was given."""
+        X, y = self.source.take(self.rows.origin[self.train]), self.rows.target[self.train]
+        if self.rows.weights is None:
+            model.fit(X, y)
+        else:
+            model.fit(X, y, sample_weight=self.rows.weights[self.train])
+
+    def _score(self, model: Any) -> tuple[float, float]:
+        """Return R2 and the mean squared error on the test rows."""
+        target: FloatArray = self.rows.target[self.test]
+        weights = None if self.rows.weights is None else self.rows.weights[self.test]
+        found = target, model.predict(self.source.take(self.rows.origin[self.test]))
+        return (
+            float(r2_score(*found, sample_weight=weights)),
+            float(mean_squared_error(*found, sample_weight=weights)),
+        )
+
+
+def _names(pool: CandidatePool) -> frozenset[str]:
+    """Return short names of rules, which tell whether those of two folds are the same."""
+    return frozenset(
+        blake2b(repr(rule.sort_key).encode(), digest_size=8).hexdigest() for rule in pool.rules
+    )

@@ -1,0 +1,285 @@
+"""What learners have made of the folds of a table: accuracy and stability, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import rankdata
+
+from mossrules._frames import Backend, make_frame
+from mossrules._typing import FloatArray
+from mossrules.estimators.evaluated import MEASURES, standard_error
+from mossrules.exceptions import InvalidParameter
+from mossrules.model import RuleSet
+from mossrules.stability import Agreement, Estimate, Measure
+from mossrules.stability.identity import SAME_ROWS, Identity
+from mossrules.table import Table, did_you_mean
+
+__all__ = ["FAILED", "Evaluation", "LearnerFold", "LearnerSummary"]
+
+NAN = float("nan")
+FAILED = "failed"
+RANKS = ("rank_r2", "rank_dice", "rank_combined")
+
+
+@dataclass(frozen=True, eq=False)
+class LearnerFold:
+    """What one learner has made of one fold."""
+
+    learner: str
+    fold: int
+    status: str  # "failed", "fitted", or that of the choice if it has a certificate
+    failure: str | None = None  # the error's sentence
+    seed: int | None = None
+    r2: float = NAN  # on the test rows
+    error: float = NAN  # mean squared error there
+    seconds: float = NAN  # to fit, once there were candidates
+    search_seconds: float = NAN  # to find candidates, once for all learners that share them
+    rules: RuleSet | None = None  # None for learners without rules
+    candidates: frozenset[str] | None = field(default=None, repr=False)  # short names of rules
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no model."""
+        return self.status == FAILED
+
+    @property
+    def n_rules(self) -> int | None:
+        """Number of rules, if the model has any notion of them."""
+        return None if self.rules is None else len(self.rules)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnerSummary:
+    """What one learner has made of all folds; measures of stability are None without rules."""
+
+    learner: str
+    r2: float  # mean over the folds that did not fail
+    r2_se: float  # standard error of that mean
+    error: float  # mean squared error, likewise
+    n_rules: float
+    failed: int  # folds
+    seconds: float  # median to fit, once there were candidates
+    search_seconds: float  # median to find them
+    dice: Estimate | None
+    jaccard: Estimate | None
+    ochiai: Estimate | None
+    pog: Estimate | None
+    nogueira: Estimate | None
+    rank_r2: float = NAN
+    rank_dice: float = NAN
+    rank_combined: float = NAN
+
+    def __repr__(self) -> str:
+        parts = [f"R2 {self.r2:.3f} +- {self.r2_se:.3f}"]
+        if self.dice is not None:
+            parts += [f"Dice {self.dice.estimate:.3f}", f"{self.n_rules:.3g} rules"]
+        if self.failed:
+            parts.append(f"{self.failed} folds failed")
+        return f"LearnerSummary({self.learner}: {', '.join(parts)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """Every learner on every fold.
+
+    `frame` has one row for each learner and fold, `summary` one for each learner, and `plot` draws
+    accuracy against stability.
+    """
+
+    results: tuple[LearnerFold, ...]  # by learner, then by fold
+    settings: Mapping[str, str]  # the learners as one would write them down, in order
+    seconds: float
+    identity: Identity = "codes"  # when two rules count as the same
+    overlap: float = SAME_ROWS
+    table: Table | None = field(default=None, repr=False)  # all rows, for the identity "rows"
+
+    @property
+    def learners(self) -> tuple[str, ...]:
+        """Names of the learners."""
+        return tuple(self.settings)
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return len(self.results) // len(self.settings)
+
+    @property
+    def failures(self) -> list[LearnerFold]:
+        """The folds without a model, each with its `failure`."""
+        return [each for each in self.results if each.failed]
+
+    def folds(self, learner: str) -> list[LearnerFold]:
+        """Return what a learner has made of each fold."""
+        if learner not in self.settings:
+            raise InvalidParameter(
+                f"There is no learner {learner!r}; choose from "
+                f"{', '.join(map(repr, self.learners))}.{did_you_mean(learner, self.learners)}"
+            )
+        return [each for each in self.results if each.learner == learner]
+
+    def rule_sets(self, learner: str) -> list[RuleSet]:
+        """Return the rule sets of a learner, one from each fold that has one."""
+        return [each.rules for each in self.folds(learner) if each.rules is not None]
+
+    def n_candidates(self, learner: str) -> int | None:
+        """Return how many distinct rules a learner could choose from in some fold, if known."""
+        known = [each.candidates for each in self.folds(learner) if not each.failed]
+        sets = [each for each in known if each is not None]
+        return len(frozenset[str]().union(*sets)) if sets and len(sets) == len(known) else None
+
+    # --- summary --------------------------------------------------------------------------------
+
+    @cached_property
+    def summaries(self) -> tuple[LearnerSummary, ...]:
+        """What each learner has made of all folds."""
+        return _ranked([self._summarise(learner) for learner in self.learners])
+
+    def _summarise(self, learner: str) -> LearnerSummary:
+        folds = self.folds(learner)
+        done = [each for each in folds if not each.failed]
+        scores = np.array([each.r2 for each in done])
+        sizes = [float(len(rules)) for rules in self.rule_sets(learner)]
+        return LearnerSummary(
+            learner=learner,
+            r2=_mean(scores),
+            r2_se=standard_error(scores),
+            error=_mean([each.error for each in done]),
+            n_rules=_mean(sizes),
+            failed=len(folds) - len(done),
+            seconds=_median([each.seconds for each in done]),
+            search_seconds=_median([each.search_seconds for each in done]),
+            **self._stability(learner),
+        )
+
+    def _stability(self, learner: str) -> dict[str, Any]:
+        """Return every measure of the rule sets of a learner; None where it cannot be had."""
+        sets = self.rule_sets(learner)
+        if len(sets) < 2:
+            return dict.fromkeys((*MEASURES, "nogueira"))
+        table = self.table if self.identity == "rows" else None
+        agreement = Agreement.of(sets, identity=self.identity, X=table, overlap=self.overlap)
+        found: dict[str, Any] = {each: agreement.mean(each) for each in MEASURES}
+        known = self.n_candidates(learner)
+        # Read as thresholds, one rule of bins may be several.
+        among = None if known is None else max(1, known, agreement.distinct)
+        return {**found, "nogueira": None if among is None else agreement.nogueira(among)}
+
+    # --- showing --------------------------------------------------------------------------------
+
+    def frame(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each learner and fold.
+
+        Columns: `learner`, `fold`, `status` and, where it is "failed", the sentence of the
+        `failure`; `r2` and `error`, the mean squared one, on the test rows; `n_rules`, missing for
+        learners without rules; `seconds` to fit and `search_seconds` to find candidates (the same
+        search for all learners that share it; missing for learners that have none); `seed` and
+        `settings`.
+        """
+        names = ("learner", "fold", "status", "failure", "r2", "error", "n_rules", "seconds",
+                 "search_seconds", "seed")  # fmt: skip
+        columns: dict[str, list[Any]] = {
+            name: [getattr(each, name) for each in self.results] for name in names
+        }
+        columns["settings"] = [self.settings[each.learner] for each in self.results]
+        return make_frame(columns, backend)
+
+    def summary(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each learner.
+
+        Columns: mean `r2` over the folds with its standard error `r2_se`, and mean `error`, the
+        squared one; each measure of stability with its interval, `dice`, `dice_lower`,
+        `dice_upper` and so on, missing for learners without rules; mean `n_rules`; how many folds
+        `failed`; the median of `seconds` and `search_seconds`; and ranks, 1 being best.
+
+        `rank_r2` is by mean R2 among all learners, `rank_dice` by Dice among those with rules.
+        `rank_combined` is the paper's: the mean of both ranks, each among the learners with rules.
+        Learners that tie share the mean of their ranks. One that failed on a fold has no rank: its
+        means are of other folds than everyone else's.
+        """
+        rows = [_flat(each) for each in self.summaries]
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
+    def plot(self, ax: Any = None, *, measure: Measure | Literal["nogueira"] = "dice") -> Any:
+        """Draw stability against R2 with matplotlib, and return the `ComparisonDisplay`.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib's axes to draw on; by default those of a new figure.
+        measure
+            What the horizontal axis has: "dice", "jaccard", "ochiai", "pog" or "nogueira".
+        """
+        # The plots import this module, so it finds them by name, when they are wanted.
+        display = import_module("mossrules.plots").ComparisonDisplay
+        return display.from_evaluation(self, measure=measure).plot(ax)
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self.learners)} learners, {self.n_folds} folds"]
+        if self.failures:
+            parts.append(f"{len(self.failures)} fits failed")
+        return f"Evaluation({', '.join(parts)}, same {self.identity}, {self.seconds:.2g} s)"
+
+    def __str__(self) -> str:
+        width = max(len("learner"), *map(len, self.learners))
+        heading = f"{'learner':{width}}   R2 (s.e.)       Dice [interval]      rules  combined rank"
+        lines = [repr(self), heading]
+        for each in self.summaries:
+            dice = ""
+            if each.dice is not None:
+                dice = f"{each.dice.estimate:.3f} [{each.dice.lower:.3f}, {each.dice.upper:.3f}]"
+            size = "" if np.isnan(each.n_rules) else f"{each.n_rules:.3g}"
+            rank = "" if np.isnan(each.rank_combined) else f"{each.rank_combined:.3g}"
+            score = f"{each.r2:6.3f} ({each.r2_se:.3f})"
+            line = f"{each.learner:{width}}  {score:15}  {dice:20} {size:>5}  {rank}".rstrip()
+            lines.append(line + (f"  failed on {each.failed} folds" if each.failed else ""))
+        return "\n".join(lines)
+
+
+def _ranked(found: list[LearnerSummary]) -> tuple[LearnerSummary, ...]:
+    """Return the summaries with ranks; those that failed on a fold have none."""
+    r2 = np.array([NAN if each.failed else each.r2 for each in found])
+    stable = [NAN if each.failed or each.dice is None else each.dice.estimate for each in found]
+    dice = np.array(stable)
+    among = np.where(np.isnan(dice), NAN, r2)  # a learner without rules is no rival here
+    combined = (_ranks(among) + _ranks(dice)) / 2.0
+    ranks = zip(_ranks(r2).tolist(), _ranks(dice).tolist(), combined.tolist(), strict=True)
+    return tuple(
+        LearnerSummary(**{**_shallow(each), **dict(zip(RANKS, rank, strict=True))})
+        for each, rank in zip(found, ranks, strict=True)
+    )
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Return ranks from the largest down, NaN staying NaN; what differs by rounding ties."""
+    ranks: FloatArray = rankdata(-np.round(values, 12), nan_policy="omit")
+    return ranks
+
+
+def _shallow(summary: LearnerSummary) -> dict[str, Any]:
+    return {each.name: getattr(summary, each.name) for each in fields(summary)}
+
+
+def _flat(summary: LearnerSummary) -> dict[str, Any]:
+    """Return the figures of a learner, each measure with its interval."""
+    row: dict[str, Any] = {}
+    for name, value in _shallow(summary).items():
+        row[name] = value
+        if name in (*MEASURES, "nogueira"):
+            row[name] = NAN if value is None else value.estimate
+            row[f"{name}_lower"] = NAN if value is None else value.lower
+            row[f"{name}_upper"] = NAN if value is None else value.upper
+    return row
+
+
+def _mean(values: Any) -> float:
+    return float(np.mean(values)) if len(values) else NAN
+
+
+def _median(values: list[float]) -> float:
+    return float(np.median(values)) if values else NAN
