@@ -5,8 +5,9 @@ from mossrules.cli.demo import demo
 from mossrules.cli.fit import fit
 from mossrules.cli.frontier import frontier
 from mossrules.cli.predict import predict
+from mossrules.cli.reproduce import reproduce
 
 __all__ = ["app", "main"]
 
-for command in (demo, fit, predict, frontier):
+for command in (demo, fit, predict, frontier, reproduce):
     app.command()(command)

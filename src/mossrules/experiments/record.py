@@ -1,0 +1,114 @@
+"""The record of a run: what each task has found, kept so that a run can be stopped and go on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mossrules import __version__
+from mossrules._files import replace_file
+from mossrules.exceptions import InvalidFile
+from mossrules.experiments.framework import Row
+
+__all__ = ["RECORD", "ROWS", "Record", "as_csv", "provenance"]
+
+RECORD, ROWS = "record.json", "rows.csv"
+FORMAT, VERSION = "mossrules experiment", 1
+
+
+@dataclass
+class Record:
+    """Rows by task, in a folder; each task is written when it is finished, whole or not at all."""
+
+    folder: Path
+    settings: Mapping[str, Any]  # plain values
+    tasks: dict[str, list[Row]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, folder: Path, settings: Mapping[str, Any]) -> Record:
+        """Return the record of a folder, or a new one; refuse one of other settings."""
+        path = folder / RECORD
+        settings = json.loads(json.dumps(settings))  # as they will be read: tuples are lists
+        if not path.exists():
+            return cls(folder, settings)
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            known, tasks = content["settings"], content["tasks"]
+            sound = (content["format"], content["version"]) == (FORMAT, VERSION)
+            sound = sound and all(isinstance(row, dict) for rows in tasks.values() for row in rows)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as reason:
+            raise InvalidFile(
+                f"{path} is no record of an experiment; move it, or choose another --out."
+            ) from reason
+        if not sound:
+            raise InvalidFile(
+                f"{path} is no record that this release reads; move it, or choose another --out."
+            )
+        differing = [name for name in settings if known.get(name) != settings[name]]
+        if differing or len(known) != len(settings):
+            raise InvalidFile(
+                f"{path} is of a run with other settings ({', '.join(differing) or 'more'}); "
+                "move it, or choose another --out."
+            )
+        return cls(folder, settings, tasks)
+
+    def add(self, task: str, rows: Sequence[Row]) -> None:
+        """Keep what a task has found."""
+        self.tasks[task] = list(rows)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "settings": self.settings,
+            "tasks": self.tasks,
+        }
+        replace_file(self.folder / RECORD, json.dumps(content, indent=1))
+
+    def rows(self, tasks: Sequence[str]) -> list[Row]:
+        """Return what is known of tasks, in their order."""
+        return [row for task in tasks for row in self.tasks.get(task, [])]
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """Return rows as the text of a CSV file; a column that a row does not have is empty."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+@cache
+def provenance() -> Mapping[str, str]:
+    """Return what made a row: the releases, and the commit where the package is in a clone."""
+    libraries = {name: version(name) for name in ("numpy", "scikit-learn", "numba")}
+    found = {"mossrules": __version__, "python": platform.python_version(), **libraries}
+    return {**found, "commit": _commit()}
+
+
+def _commit() -> str:
+    """Return the commit of the source, marked where files have changed since; empty if none."""
+    source = Path(__file__).parents[3]
+    if not (source / ".git").exists():
+        return ""
+    try:
+        found = subprocess.run(  # noqa: S603  of fixed arguments
+            ("git", "-C", str(source), "describe", "--always", "--dirty", "--abbrev=12"),  # noqa: S607  the user's
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):  # no git, or a folder that it will not read
+        return ""
+    return found.stdout.strip()
