@@ -160,7 +160,9 @@ def data_of(problem: Problem) -> Data:
     s = problem.statistics
     G = np.ascontiguousarray(s.G)
     counts, free = s.counts.astype(np.float64), np.zeros(problem.m, dtype=bool)
-    return Data(G, s.q.copy(), counts, problem.gamma, 0.5 * s.yy, free, no_limits(problem.m))
+    return Data(
+        G, s.q.copy(), counts, problem.gamma, 0.5 * s.yy, False, free, no_limits(problem.m)
+    )  # fmt: skip
 
 
 def random_node(seed: int, **settings) -> Node:

@@ -114,6 +114,7 @@ class Instance:
             counts=counts,
             gamma=problem.gamma,
             half=0.5 * statistics.yy,
+            signed=bool(signs.any()),
             bounded=signs != 0,
             limits=limits._replace(
                 A=np.ascontiguousarray(limits.A[:, rules]), offset=limits.offset[rules]

@@ -66,7 +66,7 @@ def residual_of(data: Data, w: FloatArray, r: FloatArray) -> None:
 @njit(cache=True, nogil=True)
 def gain_of(data: Data, i: int, r: float) -> float:
     """Return (gamma/2) r^2, what rule i asks to enter; nothing where its weight may not go."""
-    if data.bounded[i] and r < 0.0:
+    if data.signed and r < 0.0 and data.bounded[i]:
         return 0.0
     return 0.5 * data.gamma * r * r
 
@@ -183,7 +183,7 @@ def sweep(gamma: float, small: Small, n: int, sweeps: int, tolerance: float) -> 
             d = small.diagonal[a]
             u = small.r[a] + d * small.w[a]
             t = small.price[a]
-            if small.bounded[a] and u <= 0.0:
+            if u <= 0.0 and small.bounded[a]:
                 x = 0.0
             elif small.forced[a] == 1 or t <= 0.0:
                 x = u / (d + 1.0 / gamma)

@@ -36,7 +36,8 @@ class Data(NamedTuple):
     counts: FloatArray
     gamma: float
     half: float  # yy / 2
-    bounded: BoolArray  # whether the weight may not be negative
+    signed: bool  # whether any weight may not be negative
+    bounded: BoolArray  # and which
     limits: Limits
 
 

@@ -138,7 +138,7 @@ def best_swap(
             if allowed[j] and counts[j] >= needed:
                 left = max(d[j], 1e-9 / data.gamma) + P[i, j] * P[i, j] / b
                 u = a[j] + P[i, j] * scale
-                if data.bounded[j] and u < 0.0:
+                if data.signed and u < 0.0 and data.bounded[j]:
                     u = 0.0
                 change = lost - 0.5 * u * u / left
                 if change < best and (
