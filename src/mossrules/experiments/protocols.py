@@ -62,6 +62,10 @@ OWN: dict[str, dict[str, Any]] = {
     "GLRM": {"source": "own"},  # makes its rules from scratch, in the paper too
     "RuleFit": {"means": "first"},  # as the authors do; see docs/baselines.md
 }
+NO_BOOTSTRAP: dict[str, dict[str, Any]] = {
+    **OWN,
+    "RuleFit": {"means": "all"},  # other sources of rules have no sample to take means over
+}
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,8 @@ class Protocol:
             elif name in BASELINES:
                 model = BASELINES[name](max_rules, random_state=seed, n_jobs=jobs, **others)
                 if self.is_paper:
-                    model.set_params(variant="paper", **OWN.get(name, {}))
+                    own = OWN if model.generator == "forest" else NO_BOOTSTRAP
+                    model.set_params(variant="paper", **own.get(name, {}))
                 found[name] = self._filled(model, X)
             else:
                 raise InvalidParameter(f"There is no learner {name!r}; choose from {LEARNERS}.")
@@ -183,7 +188,9 @@ class MedianFilled(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skle
         values = {column.name: column.read(0, table.n_rows) for column in table.columns}
         self.medians_ = {name: _median(each) for name, each in values.items()}
         self.learner_ = clone(self.learner).fit(_fill(table, self.medians_), y)
-        self.rules_ = self.learner_.rules_
+        for name in ("rules_", "pool_", "solution_"):  # what an evaluation asks for
+            if hasattr(self.learner_, name):
+                setattr(self, name, getattr(self.learner_, name))
         return self
 
     def predict(self, X: Any) -> FloatArray:

@@ -1,0 +1,94 @@
+"""Learners over the folds of a dataset, as rows; and ranks over datasets."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from mossrules.evaluation import Evaluation, evaluate
+from mossrules.exceptions import SolveLimitWarning
+from mossrules.experiments.datasets import Dataset
+from mossrules.experiments.framework import Lab, Row
+from mossrules.solver import Status
+from mossrules.stability import Estimate
+
+__all__ = ["MEASURES", "compare", "mean_of", "mean_ranks", "summary_rows"]
+
+MEASURES = ("dice", "jaccard", "ochiai", "pog")
+PROVEN = (Status.OPTIMAL.value, Status.HEURISTIC.value, "fitted")  # or nothing to prove
+
+
+def compare(lab: Lab, data: Dataset, learners: Mapping[str, Any], folds: int) -> Evaluation:
+    """Return what learners make of the folds; rows count searches that ended early."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SolveLimitWarning)
+        return evaluate(learners, data.X, data.y, cv=folds, n_jobs=lab.jobs)
+
+
+def summary_rows(data: Dataset, found: Evaluation) -> list[Row]:
+    """Return one row for each learner: R2, all measures of stability, sizes and times."""
+    rows = []
+    for each in found.summaries:
+        folds = found.folds(each.learner)
+        measures = {name: getattr(each, name) for name in MEASURES}
+        rows.append({
+            "dataset": data.name,
+            "rows": len(data.y),
+            "learner": each.learner,
+            "folds": found.n_folds,
+            "failed": each.failed,
+            "unproven": sum(fold.status not in PROVEN and not fold.failed for fold in folds),
+            "r2": each.r2,
+            "r2_se": each.r2_se,
+            **{name: _value(value) for name, value in measures.items()},
+            "dice_se": None if each.dice is None else each.dice.standard_error,
+            "n_rules": each.n_rules,
+            "seconds": each.seconds,
+            "search_seconds": each.search_seconds,
+            "failure": next((fold.failure for fold in folds if fold.failed), None),
+        })  # fmt: skip
+    return rows
+
+
+def _value(measured: Estimate | None) -> float | None:
+    return None if measured is None else measured.estimate
+
+
+# --- over datasets --------------------------------------------------------------------------------
+
+
+def mean_of(rows: Sequence[Row], name: str) -> float:
+    """Return the mean of a column, of the rows that have it."""
+    values = [float(row[name]) for row in rows if row[name] is not None]
+    return float(np.nanmean(values)) if values else float("nan")
+
+
+def mean_ranks(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """Return by learner the mean rank in R2 and in Dice over datasets, and the mean of both.
+
+    Learners that tie share the mean of their ranks. Datasets on which one of them failed, or has no
+    rules, are left out.
+    """
+    learners = list(dict.fromkeys(row["learner"] for row in rows))
+    ranks: dict[str, list[Any]] = {"r2": [], "dice": []}
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        own = {row["learner"]: row for row in rows if row["dataset"] == dataset}
+        if len(own) < len(learners) or any(
+            row["failed"] or row["dice"] is None for row in own.values()
+        ):
+            continue
+        for name, found in ranks.items():
+            found.append(rankdata([-own[learner][name] for learner in learners]))
+    if not ranks["r2"]:
+        return {
+            learner: dict.fromkeys(("r2", "dice", "both"), float("nan")) for learner in learners
+        }
+    r2, dice = (np.mean(found, axis=0) for found in ranks.values())
+    return {
+        learner: {"r2": float(r2[i]), "dice": float(dice[i]), "both": float(r2[i] + dice[i]) / 2}
+        for i, learner in enumerate(learners)
+    }
