@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "AtMostFeatures",
+    "AtMostPerFeature",
     "Bins",
     "Categorical",
     "Data",
@@ -16,10 +18,17 @@ __all__ = [
     "Depth",
     "Drop",
     "Features",
+    "Folds",
     "Gamma",
+    "Identity",
+    "IdentityOption",
     "Jobs",
     "Json",
     "MaxRules",
+    "NeverUse",
+    "OnlyDown",
+    "OnlyUp",
+    "Record",
     "Seed",
     "Target",
     "Ties",
@@ -36,7 +45,15 @@ class Ties(StrEnum):
     DROP = "drop"
 
 
-DATA, MODEL = "Data", "Model"  # headings of the help
+class Identity(StrEnum):
+    """When two rules count as the same."""
+
+    CODES = "codes"
+    THRESHOLDS = "thresholds"
+    ROWS = "rows"
+
+
+DATA, MODEL, CONSTRAINTS = "Data", "Model", "Constraints on MOSS"  # headings of the help
 
 Data = Annotated[
     Path, typer.Argument(help="A file: .csv, .csv.gz, .tsv or .parquet.", show_default=False)
@@ -104,5 +121,67 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the forest.", rich_help_
 Jobs = Annotated[
     int | None,
     typer.Option(help="Threads; all cores by default.", rich_help_panel=MODEL, show_default=False),
+]
+Folds = Annotated[int, typer.Option(min=2, help="Parts that the rows are dealt out to.")]
+IdentityOption = Annotated[
+    Identity,
+    typer.Option(
+        "--identity",
+        help="Rules are the same if they have the same bins ('codes'), read the same "
+        "('thresholds'), or hold on nearly the same 'rows'.",
+    ),
+]
+Record = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint", metavar="FILE", help="Record of a long run, to go on from after a stop."
+    ),
+]
+NeverUse = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--never-use",
+        metavar="FEATURE",
+        help="No rule looks at this feature; may be repeated.",
+        rich_help_panel=CONSTRAINTS,
+    ),
+]
+OnlyUp = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only-up",
+        metavar="FEATURE",
+        help="Rules that look at it only raise the prediction; may be repeated.",
+        rich_help_panel=CONSTRAINTS,
+    ),
+]
+OnlyDown = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only-down",
+        metavar="FEATURE",
+        help="Rules that look at it only lower the prediction; may be repeated.",
+        rich_help_panel=CONSTRAINTS,
+    ),
+]
+AtMostFeatures = Annotated[
+    int | None,
+    typer.Option(
+        "--at-most-features",
+        metavar="N",
+        help="All rules together look at no more features.",
+        rich_help_panel=CONSTRAINTS,
+        show_default=False,
+    ),
+]
+AtMostPerFeature = Annotated[
+    int | None,
+    typer.Option(
+        "--at-most-per-feature",
+        metavar="N",
+        help="No more rules look at the same feature.",
+        rich_help_panel=CONSTRAINTS,
+        show_default=False,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]

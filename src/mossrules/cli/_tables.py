@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -10,14 +14,20 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from mossrules.estimators import MossRegressor
+    from mossrules.evaluation import Evaluation, LearnerSummary
     from mossrules.frontier import Frontier
     from mossrules.model import RuleSet
     from mossrules.solver import Solution
 
 __all__ = [
+    "as_csv",
     "certificate",
+    "consistency_table",
     "frontier_rows",
     "frontier_table",
+    "learners_table",
+    "measures_content",
+    "measures_table",
     "model_content",
     "rules_table",
     "solution_content",
@@ -135,3 +145,78 @@ def frontier_table(rows: list[dict[str, Any]]) -> Table:
             row["status"],
         )
     return table
+
+
+# --- learners -----------------------------------------------------------------------------------
+
+MEASURES = ("dice", "jaccard", "ochiai", "pog", "nogueira")
+
+
+def learners_table(found: Evaluation) -> Table:
+    """Return one line for each learner."""
+    table = Table()
+    table.add_column("learner", no_wrap=True)
+    for heading in ("R2", "Dice", "rules", "seconds", "rank"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in found.summaries:
+        cells = (
+            each.learner,
+            f"{_figure(each.r2, '.3f')} +- {_figure(each.r2_se, '.3f')}",
+            "-" if each.dice is None else _interval(each.dice),
+            _figure(each.n_rules, ".3g"),
+            _figure(each.search_seconds + each.seconds, ".2g"),
+            _figure(each.rank_combined, ".3g"),
+        )
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def consistency_table(rules: Sequence[tuple[str, float]]) -> Table:
+    """Return one line for each rule with the share of the folds that have it."""
+    table = Table()
+    table.add_column("folds", justify="right", no_wrap=True)
+    table.add_column("rule", overflow="fold")
+    for text, share in rules:
+        table.add_row(f"{share:.0%}", Text(text))
+    return table
+
+
+def measures_content(summary: LearnerSummary) -> dict[str, Any]:
+    """Return each measure of stability with its interval, for machines."""
+    names = ("estimate", "lower", "upper", "confidence", "identity")
+    return {
+        measure: {name: getattr(getattr(summary, measure), name) for name in names}
+        for measure in MEASURES
+    }
+
+
+def measures_table(summary: LearnerSummary) -> Table:
+    """Return one line for each measure of stability."""
+    table = Table()
+    for heading in ("measure", "stability and interval", "rules are the same by"):
+        table.add_column(heading)
+    for measure in MEASURES:
+        estimate = getattr(summary, measure)
+        table.add_row(measure, Text(_interval(estimate)), estimate.identity)
+    return table
+
+
+def _interval(estimate: Any) -> str:
+    ends = f"{_figure(estimate.lower, '.2f')}, {_figure(estimate.upper, '.2f')}"
+    return f"{estimate.estimate:.3f} [{ends}]"
+
+
+def _figure(value: float, form: str) -> str:
+    return "-" if math.isnan(value) else f"{value:{form}}"
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def as_csv(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Return columns as the text of a CSV file; None is an empty field."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()

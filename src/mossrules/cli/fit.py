@@ -12,7 +12,7 @@ import typer
 from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._console import out, print_json, print_line, print_plain
-from mossrules.cli._learning import learn, number_or_word, read_training_file
+from mossrules.cli._learning import learn, number_or_word, read_constraints, read_training_file
 from mossrules.cli._tables import certificate, model_content, rules_table, share_of_largest
 from mossrules.exceptions import InvalidParameter
 
@@ -72,6 +72,11 @@ def fit(
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     delimiter: options.Delimiter = None,
+    never_use: options.NeverUse = None,
+    only_up: options.OnlyUp = None,
+    only_down: options.OnlyDown = None,
+    at_most_features: options.AtMostFeatures = None,
+    at_most_per_feature: options.AtMostPerFeature = None,
 ) -> None:
     """Find a short, stable rule set in a CSV or Parquet file."""
     if export is not None and as_json:
@@ -92,6 +97,15 @@ def fit(
         max_features=max_features,
         gap=gap,
         time_limit=time_limit,
+        constraints=read_constraints(
+            table,
+            target,
+            never_use=never_use,
+            only_up=only_up,
+            only_down=only_down,
+            at_most_features=at_most_features,
+            at_most_per_feature=at_most_per_feature,
+        ),
         random_state=seed,
         n_jobs=jobs,
     )

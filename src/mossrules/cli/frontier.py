@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,7 +10,8 @@ import typer
 from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._console import out, print_json, print_line, progress
-from mossrules.cli._learning import learn, number_or_word, read_training_file
+from mossrules.cli._figures import check_plot, drawn
+from mossrules.cli._learning import learn, number_or_word, read_constraints, read_training_file
 from mossrules.cli._tables import frontier_rows, frontier_table
 from mossrules.exceptions import InvalidParameter
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from mossrules.frontier.progress import FrontierProgress
 
 __all__ = ["frontier"]
-
-PLOTS = (".png", ".svg", ".pdf")
 
 
 def frontier(
@@ -39,10 +37,7 @@ def frontier(
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG|SVG|PDF", help="Where to draw it.")
     ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Record of a long run, to go on from after a stop."),
-    ] = None,
+    checkpoint: options.Record = None,
     as_json: options.Json = False,
     gap: Annotated[
         float, typer.Option(help="Largest relative distance of each point from its optimum.")
@@ -63,6 +58,11 @@ def frontier(
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     delimiter: options.Delimiter = None,
+    never_use: options.NeverUse = None,
+    only_up: options.OnlyUp = None,
+    only_down: options.OnlyDown = None,
+    at_most_features: options.AtMostFeatures = None,
+    at_most_per_feature: options.AtMostPerFeature = None,
 ) -> None:
     """Show the best fit at many levels of stability, each with its certificate."""
     wanted = number_of_points(points)
@@ -85,6 +85,15 @@ def frontier(
         max_features=max_features,
         gap=gap,
         time_limit=time_limit,
+        constraints=read_constraints(
+            table,
+            target,
+            never_use=never_use,
+            only_up=only_up,
+            only_down=only_down,
+            at_most_features=at_most_features,
+            at_most_per_feature=at_most_per_feature,
+        ),
         random_state=seed,
         n_jobs=jobs,
     )
@@ -92,7 +101,7 @@ def frontier(
     if output is not None:
         write_file(output, f"{found.to_json()}\n")
     if plot is not None:
-        write_file(plot, drawn(found, plot.suffix))
+        write_file(plot, drawn(found.plot, plot))
     rows = frontier_rows(model, found)
     if as_json:
         print_json({"points": rows, "complete": found.complete, "worst_gap": found.worst_gap})
@@ -130,24 +139,3 @@ def solve(
         return model.frontier(
             points, gap, time_budget=time_budget, checkpoint=checkpoint, progress=listen
         )
-
-
-def check_plot(path: Path) -> None:
-    """Refuse a plot that cannot be drawn, before any work."""
-    from mossrules.plots._axes import load  # noqa: PLC0415
-
-    if path.suffix.lower() not in PLOTS:
-        raise InvalidParameter(f"--plot is {str(path)!r}; end it in one of {', '.join(PLOTS)}.")
-    load("matplotlib.figure")
-
-
-def drawn(found: Frontier, suffix: str) -> bytes:
-    """Return the figure of a frontier as the content of a file."""
-    from mossrules.plots._axes import load  # noqa: PLC0415
-
-    # Not by pyplot, which may open a window.
-    figure = load("matplotlib.figure").Figure(figsize=(6.4, 4.4), layout="constrained")
-    found.plot(figure.add_subplot())
-    content = io.BytesIO()
-    figure.savefig(content, format=suffix.lower().removeprefix("."), dpi=150)
-    return content.getvalue()

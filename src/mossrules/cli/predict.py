@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +11,7 @@ import typer
 from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._console import print_json, print_plain
+from mossrules.cli._tables import as_csv
 from mossrules.exceptions import InvalidFile, InvalidParameter
 
 if TYPE_CHECKING:
@@ -127,15 +126,6 @@ def _listed(vector: Any) -> list[Any]:
     method = next(name for name in ("to_pylist", "to_list", "tolist") if hasattr(vector, name))
     values: list[Any] = getattr(vector, method)()
     return values
-
-
-def as_csv(columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return columns as the text of a CSV file."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
 
 
 def show_explanation(ruleset: RuleSet, table: Columns, row: int, *, as_json: bool) -> None:

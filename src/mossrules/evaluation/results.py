@@ -172,6 +172,20 @@ class Evaluation:
 
     # --- showing --------------------------------------------------------------------------------
 
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `frame` as lists."""
+        names = ("learner", "fold", "status", "failure", "r2", "error", "n_rules", "seconds",
+                 "search_seconds", "seed")  # fmt: skip
+        columns: dict[str, list[Any]] = {
+            name: [getattr(each, name) for each in self.results] for name in names
+        }
+        return {**columns, "settings": [self.settings[each.learner] for each in self.results]}
+
+    def summary_columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `summary` as lists."""
+        rows = [_flat(each) for each in self.summaries]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
     def frame(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each learner and fold.
 
@@ -181,13 +195,7 @@ class Evaluation:
         search for all learners that share it; missing for learners that have none); `seed` and
         `settings`.
         """
-        names = ("learner", "fold", "status", "failure", "r2", "error", "n_rules", "seconds",
-                 "search_seconds", "seed")  # fmt: skip
-        columns: dict[str, list[Any]] = {
-            name: [getattr(each, name) for each in self.results] for name in names
-        }
-        columns["settings"] = [self.settings[each.learner] for each in self.results]
-        return make_frame(columns, backend)
+        return make_frame(self.columns(), backend)
 
     def summary(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each learner.
@@ -202,8 +210,7 @@ class Evaluation:
         Learners that tie share the mean of their ranks. One that failed on a fold has no rank: its
         means are of other folds than everyone else's.
         """
-        rows = [_flat(each) for each in self.summaries]
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        return make_frame(self.summary_columns(), backend)
 
     def plot(self, ax: Any = None, *, measure: Measure | Literal["nogueira"] = "dice") -> Any:
         """Draw stability against R2 with matplotlib, and return the `ComparisonDisplay`.

@@ -1,0 +1,192 @@
+"""`mossrules compare`: learners side by side on one file."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mossrules._files import check_place, write_file
+from mossrules.cli import _options as options
+from mossrules.cli._console import out, print_json, print_line
+from mossrules.cli._figures import check_plot, drawn
+from mossrules.cli._learning import (
+    evaluated,
+    number_or_word,
+    read_constraints,
+    read_training_file,
+)
+from mossrules.cli._tables import as_csv, learners_table
+
+if TYPE_CHECKING:
+    from mossrules.evaluation import Evaluation
+
+__all__ = ["compare"]
+
+WIDE = (7.6, 4.4)  # inches: the legend is beside the axes
+
+
+class LearnerName(StrEnum):
+    """Learners to compare, under the names of the paper's tables."""
+
+    MOSS_HIGH = "MOSS-H"
+    MOSS_MEDIUM = "MOSS-M"
+    MOSS_LOW = "MOSS-L"
+    FIRE = "FIRE"
+    GLRM = "GLRM"
+    SIRUS = "SIRUS"
+    RULEFIT = "RuleFit"
+
+
+def compare(
+    data: options.Data,
+    target: options.Target,
+    *,
+    learner: Annotated[
+        list[LearnerName] | None,
+        typer.Option(
+            "--learner",
+            case_sensitive=False,
+            help="Learner to take part; may be repeated. All of them by default.",
+            show_default=False,
+        ),
+    ] = None,
+    folds: options.Folds = 10,
+    identity: options.IdentityOption = options.Identity.CODES,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="CSV", help="Where to write a row per fold."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="PNG|SVG|PDF", help="Where to draw all learners.")
+    ] = None,
+    checkpoint: options.Record = None,
+    as_json: options.Json = False,
+    max_rules: options.MaxRules = 15,
+    gap: Annotated[
+        float, typer.Option(help="Largest relative distance of each choice from its optimum.")
+    ] = 0.01,
+    time_limit: options.TimeLimit = 60.0,
+    gamma: options.Gamma = "auto",
+    n_trees: options.Trees = 500,
+    max_depth: options.Depth = 2,
+    n_bins: options.Bins = 10,
+    max_features: options.Features = 1 / 3,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    drop: options.Drop = None,
+    categorical: options.Categorical = None,
+    delimiter: options.Delimiter = None,
+    never_use: options.NeverUse = None,
+    only_up: options.OnlyUp = None,
+    only_down: options.OnlyDown = None,
+    at_most_features: options.AtMostFeatures = None,
+    at_most_per_feature: options.AtMostPerFeature = None,
+) -> None:
+    """Compare MOSS with other learners on one file: accuracy and stability over folds."""
+    for path in (output, plot, checkpoint):
+        if path is not None:
+            check_place(path)
+    if plot is not None:
+        check_plot(plot)
+    table = read_training_file(data, target, drop, categorical, delimiter)
+    constraints = read_constraints(
+        table,
+        target,
+        never_use=never_use,
+        only_up=only_up,
+        only_down=only_down,
+        at_most_features=at_most_features,
+        at_most_per_feature=at_most_per_feature,
+    )
+    found = evaluated(
+        learners(
+            table,
+            learner,
+            {"gap": gap, "time_limit": time_limit, "gamma": number_or_word(gamma),
+             "constraints": constraints},
+            max_rules=max_rules,
+            seed=seed,
+            n_trees=n_trees,
+            max_depth=max_depth,
+            n_bins=n_bins,
+            max_features=max_features,
+        ),
+        table,
+        target,
+        cv=folds,
+        identity=identity.value,
+        checkpoint=checkpoint,
+        n_jobs=jobs,
+    )  # fmt: skip
+    if output is not None:
+        write_file(output, as_csv(without_nan(found.columns())))
+    if plot is not None:
+        write_file(plot, drawn(found.plot, plot, WIDE))
+    if as_json:
+        print_json(content(found))
+        return
+    show(found)
+    for path in (output, plot):
+        if path is not None:
+            print_line(f"Written to {path}.")
+
+
+def learners(
+    table: Any, names: list[LearnerName] | None, moss: dict[str, Any], **shared: Any
+) -> dict[str, Any]:
+    """Return the learners that were asked for; `moss` are parameters of MOSS alone."""
+    from mossrules.experiments.protocols import MOSS, protocol_for  # noqa: PLC0415  loads numba
+
+    wanted = tuple(dict.fromkeys(each.value for each in names or LearnerName))
+    found = protocol_for("ours").learners(table, names=wanted, **shared)
+    for name in MOSS.keys() & found.keys():
+        found[name].set_params(**moss)
+    return found
+
+
+def content(found: Evaluation) -> dict[str, Any]:
+    """Return a comparison for machines."""
+    return {
+        "identity": found.identity,
+        "learners": listed(found.summary_columns()),
+        "folds": listed(found.columns()),
+        "seconds": found.seconds,
+    }
+
+
+def without_nan(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return columns with None for figures that are missing."""
+    return {
+        name: [None if isinstance(each, float) and math.isnan(each) else each for each in values]
+        for name, values in columns.items()
+    }
+
+
+def listed(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return columns as rows."""
+    return [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
+
+
+def show(found: Evaluation) -> None:
+    """Print a comparison for people."""
+    print_line(
+        ("Learners on rows they have not seen", "bold"),
+        f": means of {found.n_folds} folds, and how far the rules of the folds agree (Dice, same "
+        f"{found.identity}).",
+    )
+    out.print(learners_table(found))
+    for each in found.failures:
+        print_line(("failed: ", "bold red"), f"{each.learner} on fold {each.fold}: {each.failure}")
+    stopped = sum("limit" in each.status for each in found.results)
+    if stopped:
+        print_line(f"{stopped} choices ran out of time; allow more, or a larger gap.")
+    print_line(
+        "The rank is the mean of those by R2 and by Dice, 1 being the best; seconds are those of "
+        f"a fold, with the search that learners share. {found!r}"
+    )

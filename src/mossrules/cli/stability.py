@@ -1,0 +1,177 @@
+"""`mossrules stability`: whether an analysis finds the same rules again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mossrules._files import check_place
+from mossrules.cli import _options as options
+from mossrules.cli._console import out, print_json, print_line
+from mossrules.cli._learning import (
+    evaluated,
+    number_or_word,
+    read_constraints,
+    read_training_file,
+)
+from mossrules.cli._tables import consistency_table, measures_content, measures_table
+from mossrules.exceptions import InvalidParameter
+
+if TYPE_CHECKING:
+    from mossrules.evaluation import Evaluation
+
+__all__ = ["stability"]
+
+NAME = "MOSS"
+ANY = 1e-9  # a share of the folds that every rule has
+
+
+def stability(
+    data: options.Data,
+    target: options.Target,
+    *,
+    folds: options.Folds = 10,
+    identity: options.IdentityOption = options.Identity.CODES,
+    share: Annotated[
+        float, typer.Option(help="Show rules of at least this share of the folds, in (0, 1].")
+    ] = 0.5,
+    checkpoint: options.Record = None,
+    as_json: options.Json = False,
+    level: Annotated[
+        str,
+        typer.Option(
+            "--stability",
+            help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or "
+            "'auto'.",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = "high",
+    max_rules: options.MaxRules = 15,
+    gap: Annotated[
+        float, typer.Option(help="Largest relative distance of each choice from its optimum.")
+    ] = 0.01,
+    time_limit: options.TimeLimit = 60.0,
+    gamma: options.Gamma = "auto",
+    ties: options.TiesOption = options.Ties.KEEP,
+    n_trees: options.Trees = 500,
+    max_depth: options.Depth = 2,
+    n_bins: options.Bins = 10,
+    max_features: options.Features = 1 / 3,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    drop: options.Drop = None,
+    categorical: options.Categorical = None,
+    delimiter: options.Delimiter = None,
+    never_use: options.NeverUse = None,
+    only_up: options.OnlyUp = None,
+    only_down: options.OnlyDown = None,
+    at_most_features: options.AtMostFeatures = None,
+    at_most_per_feature: options.AtMostPerFeature = None,
+) -> None:
+    """Show which rules of MOSS come out again when a part of the rows is left out."""
+    if not 0 < share <= 1:
+        raise InvalidParameter(f"--share is {share!r}; pass a part of the folds in (0, 1].")
+    if checkpoint is not None:
+        check_place(checkpoint)
+    table = read_training_file(data, target, drop, categorical, delimiter)
+    model = moss(
+        max_rules=max_rules,
+        stability=number_or_word(level),
+        gap=gap,
+        time_limit=time_limit,
+        gamma=number_or_word(gamma),
+        ties=ties.value,
+        n_trees=n_trees,
+        max_depth=max_depth,
+        n_bins=n_bins,
+        max_features=max_features,
+        constraints=read_constraints(
+            table,
+            target,
+            never_use=never_use,
+            only_up=only_up,
+            only_down=only_down,
+            at_most_features=at_most_features,
+            at_most_per_feature=at_most_per_feature,
+        ),
+        random_state=seed,
+    )
+    found = evaluated(
+        {NAME: model},
+        table,
+        target,
+        cv=folds,
+        identity=identity.value,
+        checkpoint=checkpoint,
+        n_jobs=jobs,
+    )
+    if found.failures:
+        raise InvalidParameter(
+            f"There is no model for {len(found.failures)} of the {folds} folds. "
+            f"{found.failures[0].failure}"
+        )
+    if as_json:
+        print_json(content(found, share))
+    else:
+        show(found, share)
+
+
+def moss(**parameters: Any) -> Any:
+    """Return the model to look at."""
+    from mossrules.estimators import MossRegressor  # noqa: PLC0415  loads numba
+
+    return MossRegressor(**parameters)
+
+
+def rules_again(found: Evaluation, share: float) -> list[tuple[str, float]]:
+    """Return rules of at least a share of the folds with their shares, the most frequent first.
+
+    A rule reads as in the first fold that has it. Agreement on rows makes pairs and no list, so
+    with it rules are listed by bins.
+    """
+    from mossrules.stability import consistent_rules  # noqa: PLC0415  loads numba
+
+    sets = found.rule_sets(NAME)
+    if found.identity == "thresholds":
+        return list(consistent_rules(sets, share, identity="thresholds").items())
+    texts: dict[Any, str] = {}
+    for rules in sets:
+        for rule, text in zip(rules, rules.texts, strict=True):
+            texts.setdefault(rule, text)
+    return [(texts[rule], part) for rule, part in consistent_rules(sets, share).items()]
+
+
+def content(found: Evaluation, share: float) -> dict[str, Any]:
+    """Return what is said of a model, for machines."""
+    summary = found.summaries[0]
+    return {
+        "folds": found.n_folds,
+        "identity": found.identity,
+        "measures": measures_content(summary),
+        "rules": [{"rule": text, "share": part} for text, part in rules_again(found, share)],
+        "distinct": len(rules_again(found, ANY)),
+        "n_rules": summary.n_rules,
+        "r2": summary.r2,
+        "r2_se": summary.r2_se,
+    }
+
+
+def show(found: Evaluation, share: float) -> None:
+    """Print a model's stability for people."""
+    summary, rules = found.summaries[0], rules_again(found, share)
+    print_line(
+        ("Rules that come out again", "bold"),
+        f": those of at least {share:.0%} of {found.n_folds} folds, each without a part of the "
+        "rows.",
+    )
+    if rules:
+        out.print(consistency_table(rules))
+    else:
+        print_line("There are none; ask for fewer rules or fewer bins, or look at a lower share.")
+    print_line(
+        f"{len(rules_again(found, 1.0))} rules are in all folds, of "
+        f"{len(rules_again(found, ANY))} that are in some; a fold has {summary.n_rules:.3g}. R2 "
+        f"{summary.r2:.3f} +- {summary.r2_se:.3f} on the rows left out."
+    )
+    out.print(measures_table(summary))
