@@ -1,6 +1,7 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,16 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from mossrules import FittedEnsemble, MossRegressor, RuleSet, find_candidates
 from mossrules.baselines import FireRegressor, GlrmRegressor, RuleFitRegressor, SirusRegressor
+from mossrules.estimators import regressor
 from mossrules.evaluation import Evaluation, LearnerFold, evaluate, learners
-from mossrules.exceptions import InvalidFile, InvalidParameter, InvalidTarget, UnsupportedType
+from mossrules.exceptions import (
+    InvalidFile,
+    InvalidParameter,
+    InvalidTarget,
+    SolveLimitWarning,
+    UnsupportedType,
+)
+from mossrules.solver import Status, solve
 from mossrules.stability import empirical_stability, nogueira
 
 QUICK = {"n_trees": 30, "random_state": 2}
@@ -441,6 +450,23 @@ def test_a_second_run_goes_on(diabetes, tmp_path, counted, monkeypatch):
     again = evaluate(models, *diabetes, cv=4, checkpoint=path, identity="thresholds")
     assert counted.fits == before
     pd.testing.assert_frame_equal(again.frame(), resumed.frame())
+
+
+def test_a_choice_that_was_interrupted_is_no_result(diabetes, tmp_path, monkeypatch):
+    """Ctrl-C within a choice, which then has what was found so far, ends the run unrecorded."""
+
+    def interrupted(*problem):
+        return replace(solve(*problem), status=Status.INTERRUPTED)
+
+    path = tmp_path / "record.json"
+    models = {"ridge": Ridge(), "MOSS": MossRegressor(3, **QUICK)}
+    with monkeypatch.context() as patch:
+        patch.setattr(regressor, "solve", interrupted)
+        for n_jobs in (1, 2):
+            with pytest.raises(KeyboardInterrupt), pytest.warns(SolveLimitWarning):
+                evaluate(models, *diabetes, cv=3, checkpoint=path, n_jobs=n_jobs)
+    assert {each["learner"] for each in json.loads(path.read_text())["results"]} == {"ridge"}
+    assert len(evaluate(models, *diabetes, cv=3, checkpoint=path).rule_sets("MOSS")) == 3
 
 
 def test_learners_can_join_and_failures_try_again(diabetes, tmp_path):

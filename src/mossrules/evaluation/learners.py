@@ -26,6 +26,7 @@ from mossrules.evaluation.results import FAILED, LearnerFold
 from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
 from mossrules.model import RuleSet
 from mossrules.pool import CandidatePool
+from mossrules.solver import Status
 
 __all__ = ["Fold", "Learner", "Source", "read_learners"]
 
@@ -199,6 +200,9 @@ class Fold:
         else:
             self._fit(model)
         seconds = perf_counter() - begun
+        status = getattr(getattr(model, "solution_", None), "status", None)
+        if status is Status.INTERRUPTED:
+            raise KeyboardInterrupt  # which a choice takes for a wish to have what there is
         r2, error = self._score(model)
         rules = getattr(model, "rules_", None)
         rules = rules if isinstance(rules, RuleSet) else None
@@ -206,7 +210,6 @@ class Fold:
         names = search.names if search is not None else None
         if names is None and isinstance(pool, CandidatePool):
             names = _names(pool)
-        status = getattr(getattr(model, "solution_", None), "status", None)
         return LearnerFold(
             learner=learner.name,
             fold=self.number,
