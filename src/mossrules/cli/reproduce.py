@@ -35,7 +35,7 @@ def reproduce(
     show_list: Annotated[
         bool, typer.Option("--list", help="Print the experiments and stop.")
     ] = False,
-    quick: Annotated[bool, typer.Option(help="A look of a minute or two.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A look of a minute or two.")] = False,
     data: Annotated[
         Path | None,
         typer.Option(

@@ -110,8 +110,9 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
     sizes = f"{settings.dataset}, {rows[0]['candidates']} candidates, k = {settings.max_rules}."
     notes = [
         (
-            f"{sizes} The first window is the most stable selection. The frontier ({known}) has "
-            f"{len(ours)} points from its stability down to that of the last window."
+            f"{sizes} The first window has the largest stability; where counts tie, others may "
+            f"have it too, and fit better. The frontier ({known}) has {len(ours)} points down to "
+            "the stability of the last window."
         ),
         (
             "The paper has a figure without numbers for this; it says that windows a little less "
