@@ -486,3 +486,12 @@ def test_names_are_where_they_were_promised():
     """The function and its result are names of the package."""
     assert mossrules.evaluation.evaluate_frontier is mossrules.evaluate_frontier
     assert mossrules.FrontierEvaluation is FrontierEvaluation
+
+
+def test_rules_that_only_read_differently_are_counted(diabetes):
+    """Nogueira's measure is there although there are more texts than rules of bins."""
+    X, y = diabetes
+    stump = MossRegressor(1, n_trees=1, max_depth=1, n_bins=2)
+    found = evaluate_frontier(stump, X[["s5"]], y, cv=5, points=[1.0], identity="thresholds")
+    assert len({each.texts[0] for each in found.rule_sets(0)}) > found.n_candidates
+    assert found.points[0].nogueira.identity == "thresholds"
