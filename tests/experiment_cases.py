@@ -10,14 +10,15 @@ from mossrules.experiments.datasets import NUMBERS_OF
 __all__ = ["write_tables"]
 
 
-def write_tables(folder, *names, n_rows=120, missing=()):
+def write_tables(folder, *names, n_rows=120, missing=(), substitutes=()):
     """Write generated tables under the names of some of the paper's."""
     rng = np.random.default_rng(0)
     with (folder / "INDEX.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["id", "name"])
+        writer.writerow(["id", "name", "matches_paper"])
         for name in names:
-            writer.writerow([NUMBERS_OF[name], f"{name}_here"])
+            match = "no: substitute" if name in substitutes else "yes"
+            writer.writerow([NUMBERS_OF[name], f"{name}_here", match])
     for name in names:
         X = rng.normal(size=(n_rows, 3))
         y = 2.0 * (X[:, 0] > 0) + (X[:, 1] > 0.5) * (X[:, 2] < 0.3) + 0.3 * rng.normal(size=n_rows)

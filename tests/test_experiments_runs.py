@@ -164,3 +164,16 @@ def test_the_approximate_algorithm_is_beside_exact_choices_and_not_below_their_b
     shown = experiment.present(settings, rows)
     assert shown.tables[0].rows[0]["points"] == len(inside) > 0
     assert len(shown.figures["approximate"]().axes) == 1
+
+
+def test_tables_that_stand_in_for_the_papers_are_marked(tmp_path):
+    """What the index calls no match has a mark in every table of datasets, and a note."""
+    write_tables(tmp_path, "ESL", "no2", substitutes=["no2"])
+    experiment, settings, rows = run_small(
+        "gamma", tmp_path, datasets=("ESL", "no2"), values=(0.001,), folds=2
+    )
+    each = experiment.present(settings, rows).tables[1]
+    assert [row["dataset"] for row in each.rows] == ["ESL", "no2 (substitute)"]
+    assert any("stands in" in note for note in each.notes)
+    plain = experiment.present(settings, rows[:1]).tables[1]
+    assert not any("stands in" in note for note in plain.notes)

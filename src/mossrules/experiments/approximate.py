@@ -9,7 +9,7 @@ lose than the exact ones of their stability.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -97,7 +97,7 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
     if settings.rows is not None and settings.rows < len(data.y):
         kept = np.linspace(0, len(data.y) - 1, settings.rows).astype(np.int64)
         X = {name: np.asarray(values)[kept] for name, values in data.X.items()}
-        data = Dataset(data.name, X, data.y[kept])
+        data = replace(data, X=X, y=data.y[kept])
     exact = {
         share: lab.protocol.moss(
             share,

@@ -58,6 +58,7 @@ NUMBERS_OF = {
 }
 INDEX = "INDEX.csv"
 TARGET = "target"
+MATCH = "matches_paper"
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Dataset:
     name: str
     X: Any
     y: FloatArray
+    substitute: bool = False  # other rows than the paper's, as the index of the folder says
 
 
 def load_dataset(name: str, folder: Path | None = None) -> Dataset:
@@ -77,8 +79,9 @@ def load_dataset(name: str, folder: Path | None = None) -> Dataset:
     name : as in `NUMBERS_OF`
     folder
         Has INDEX.csv, with the columns `id` (the number at OpenML) and `name`, and for each table a
-        file ID_NAME.csv.gz or ID_NAME.csv whose target is the column "target". Without a folder,
-        scikit-learn fetches tables from OpenML.
+        file ID_NAME.csv.gz or ID_NAME.csv whose target is the column "target". If the index has a
+        column `matches_paper`, "no" at its beginning marks a table that stands in for the paper's.
+        Without a folder, scikit-learn fetches tables from OpenML.
     """
     if name not in NUMBERS_OF:
         raise InvalidParameter(
@@ -87,19 +90,20 @@ def load_dataset(name: str, folder: Path | None = None) -> Dataset:
         )
     if folder is None:
         return Dataset(name, *_fetch(name))
-    path = _find(name, folder)
+    path, substitute = _find(name, folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MixedColumnWarning)  # codes with letters are categories
         columns = read_file(path, required=[TARGET], kinds={TARGET: Kind.NUMERIC})
     y = split_target(columns, TARGET)[1]
-    return Dataset(name, {key: column for key, column in columns.items() if key != TARGET}, y)
+    X = {key: column for key, column in columns.items() if key != TARGET}
+    return Dataset(name, X, y, substitute)
 
 
-def _find(name: str, folder: Path) -> Path:
-    """Return the file of a table, by its number at OpenML."""
+def _find(name: str, folder: Path) -> tuple[Path, bool]:
+    """Return the file of a table, by its number at OpenML, and whether it is a substitute."""
     try:
         with (folder / INDEX).open(encoding="utf-8", newline="") as file:
-            known = {row["id"]: row["name"] for row in csv.DictReader(file)}
+            known = {row["id"]: (row["name"], row.get(MATCH)) for row in csv.DictReader(file)}
     except (OSError, KeyError, csv.Error, UnicodeDecodeError) as reason:
         raise InvalidFile(
             f"{folder / INDEX} cannot be read; pass as --data a folder with an {INDEX} of the "
@@ -108,10 +112,11 @@ def _find(name: str, folder: Path) -> Path:
     number = str(NUMBERS_OF[name])
     if number not in known:
         raise InvalidFile(f"{folder / INDEX} has no id {number}, which is {name}; add it.")
-    paths = [folder / f"{number}_{known[number]}{suffix}" for suffix in (".csv.gz", ".csv")]
+    title, match = known[number]
+    paths = [folder / f"{number}_{title}{suffix}" for suffix in (".csv.gz", ".csv")]
     for path in paths:
         if path.is_file():
-            return path
+            return path, (match or "").lower().startswith("no")
     raise InvalidFile(f"{paths[0]} is not there, though {INDEX} names it; put it in the folder.")
 
 

@@ -13,7 +13,7 @@ The rest (data, records, provenance, files) is the same for all, and elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -40,7 +40,7 @@ class Lab:
     def load(self, name: str) -> Dataset:
         """Return a dataset, its table prepared as the protocol has it."""
         found = load_dataset(name, self.folder)
-        return Dataset(name, self.protocol.prepare(found.X), found.y)
+        return replace(found, X=self.protocol.prepare(found.X))
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,18 @@ from mossrules.experiments.framework import Lab, Row
 from mossrules.solver import Status
 from mossrules.stability import Estimate
 
-__all__ = ["MEASURES", "compare", "mean_of", "mean_ranks", "summary_rows"]
+__all__ = [
+    "MEASURES",
+    "compare",
+    "mark_note",
+    "marked",
+    "mean_of",
+    "mean_ranks",
+    "summary_rows",
+]
 
 MEASURES = ("dice", "jaccard", "ochiai", "pog")
+MARK = "(substitute)"
 PROVEN = (Status.OPTIMAL.value, Status.HEURISTIC.value, "fitted")  # or nothing to prove
 
 
@@ -38,6 +47,7 @@ def summary_rows(data: Dataset, found: Evaluation) -> list[Row]:
         rows.append({
             "dataset": data.name,
             "rows": len(data.y),
+            "substitute": data.substitute,
             "learner": each.learner,
             "folds": found.n_folds,
             "failed": each.failed,
@@ -56,6 +66,18 @@ def summary_rows(data: Dataset, found: Evaluation) -> list[Row]:
 
 def _value(measured: Estimate | None) -> float | None:
     return None if measured is None else measured.estimate
+
+
+def marked(row: Row) -> str:
+    """Return the name of a row's dataset, with a mark if it stands in for the paper's."""
+    return f"{row['dataset']} {MARK}" if row["substitute"] else str(row["dataset"])
+
+
+def mark_note(rows: Sequence[Row]) -> list[str]:
+    """Return what the mark means, if there is one."""
+    if not any(row["substitute"] for row in rows):
+        return []
+    return [f"{MARK} Not the paper's rows, but a table that stands in for them."]
 
 
 # --- over datasets --------------------------------------------------------------------------------

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 
 from mossrules.experiments.datasets import NUMBERS_OF
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
-from mossrules.experiments.measuring import compare, mean_of, mean_ranks, summary_rows
+from mossrules.experiments.measuring import (
+    compare,
+    mark_note,
+    marked,
+    mean_of,
+    mean_ranks,
+    summary_rows,
+)
 
 __all__ = ["EXPERIMENT", "Settings"]
 
@@ -85,10 +92,10 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
         ),
         "The paper does not say how strong its noise is, nor which setting of MOSS it ranks.",
     ]
-    each = [{name: row[name] for name in columns} for row in rows]
+    each = [{**{name: row[name] for name in columns}, "dataset": marked(row)} for row in rows]
     return Presentation([
         TableOf("Mean ranks, with candidates from noisy targets", beside, notes),
-        TableOf("Each dataset", each),
+        TableOf("Each dataset", each, mark_note(rows)),
     ])  # fmt: skip
 
 

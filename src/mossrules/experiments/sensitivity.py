@@ -8,7 +8,7 @@ from typing import Any
 
 from mossrules.experiments.datasets import NUMBERS_OF
 from mossrules.experiments.framework import Lab, Presentation, Row, TableOf
-from mossrules.experiments.measuring import compare, mean_of, summary_rows
+from mossrules.experiments.measuring import compare, mark_note, marked, mean_of, summary_rows
 from mossrules.experiments.published import published_sensitivity
 
 __all__ = ["QUICK_DATASETS", "Settings", "measure", "show", "tasks"]
@@ -66,7 +66,7 @@ def show(rows: Sequence[Row], parameter: str, notes: Sequence[str]) -> Presentat
     for row in rows:
         r2, dice = printed[row["dataset"], float(row["value"])]
         each.append({
-            "dataset": row["dataset"],
+            "dataset": marked(row),
             parameter: row["value"],
             "test R2": row["r2"],
             "paper's R2": r2,
@@ -86,5 +86,5 @@ def show(rows: Sequence[Row], parameter: str, notes: Sequence[str]) -> Presentat
     )
     return Presentation([
         TableOf("Means over datasets", means, ["The paper's means are of the same datasets."]),
-        TableOf("Each dataset", each, [unproven, *notes]),
+        TableOf("Each dataset", each, [unproven, *mark_note(rows), *notes]),
     ])  # fmt: skip
