@@ -26,9 +26,10 @@ SUBJECTS = (
     "rivals",
     "estimator",
     "constraints",
+    "comparison",
 )
 # They keep what is finished in the folder of the results, and go on there.
-RESUMABLE = ("solver", "frontier", "ablation")
+RESUMABLE = ("solver", "frontier", "ablation", "comparison")
 
 
 def main(arguments: list[str] | None = None) -> int:
