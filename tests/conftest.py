@@ -1,6 +1,7 @@
-"""How hypothesis draws: the same examples in every run, or others when asked to search."""
+"""What holds for all tests: the same examples in every run, and an interrupt that is heard."""
 
 import os
+import signal
 
 from hypothesis import settings
 
@@ -9,3 +10,6 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True)
 settings.register_profile("search", derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+# A shell that starts the tests in the background may have it ignored, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -11,6 +11,7 @@ from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.frontier import (
     FrontierPoint,
     approximate_frontier,
+    epsilon_sequence,
     excess_loss,
     solve_frontier,
 )
@@ -491,11 +492,15 @@ def test_limits_are_kept_at_every_floor():
     statuses = set()
     for seed in range(6):
         problem = limited_problem(seed)
-        for reuse in (True, False):
-            frontier = solve_frontier(problem, options=EXACT, reuse=reuse)
+        floors = epsilon_sequence(problem.statistics.counts, problem.max_rules)
+        for method, reuse in itertools.product(METHODS, (True, False)):
+            frontier = solve_frontier(problem, floors, method, EXACT, reuse=reuse)
             assert_valid(problem, frontier)
             statuses |= {entry.solution.status for entry in frontier.entries}
             assert all(p.status is Status.OPTIMAL for p in frontier.points)
+            default = solve_frontier(problem, None, method, EXACT, reuse=reuse)
+            within = [floor for floor in floors if floor <= problem.eps_max] or [0]
+            assert sorted((e.floor for e in default.entries), reverse=True) == within
     assert statuses == {Status.OPTIMAL, Status.INFEASIBLE}
 
 
@@ -520,12 +525,6 @@ def test_a_problem_without_any_feasible_selection_has_an_empty_frontier():
     assert len(frontier.frame(backend="pyarrow")) == len(frontier.entries)
     with pytest.raises(InvalidParameter, match="no points"):
         frontier.at(index=0)
-
-
-def test_branch_and_bound_refuses_limits():
-    """It says which method takes them."""
-    with pytest.raises(InvalidParameter, match="cutting-plane"):
-        solve_frontier(limited_problem(1), method="branch-and-bound")
 
 
 # --- time -----------------------------------------------------------------------------------------

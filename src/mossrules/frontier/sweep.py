@@ -130,7 +130,7 @@ def _floors(problem: Problem, epsilons: Sequence[int] | IntArray | None) -> list
             return [0]
         sequence = epsilon_sequence(counts, problem.max_rules)
         reachable = sequence[sequence <= problem.eps_max]
-        return [int(floor) for floor in reachable[:DEFAULT_POINTS]]
+        return [int(floor) for floor in reachable[:DEFAULT_POINTS]] or [0]
     if not isinstance(epsilons, Iterable):
         raise InvalidParameter(f"epsilons is {epsilons!r}; pass a list of floors or 'complete'.")
     floors = [check_integer("epsilons", value, least=0) for value in epsilons]

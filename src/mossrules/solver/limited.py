@@ -51,7 +51,8 @@ def solve_limited(
             "method='cutting-plane'."
         )
     if not has_selection(problem):
-        return Outcome(None, np.inf, Status.INFEASIBLE, {})
+        nothing = {"nodes": 0.0, "choices_of_groups": 0.0}
+        return Outcome(None, np.inf, Status.INFEASIBLE, nothing)
     search = _Search(problem, problem.constraints, options, clock, bound)
     assert problem.reachable is not None  # noqa: S101  tells mypy what was just seen
     for selection in (problem.reachable, start):
