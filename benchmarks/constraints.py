@@ -45,7 +45,7 @@ class Settings:
         "315_us_crime",
     )
     shares: tuple[float, ...] = (0.97, 0.9, 0.7)
-    limit: float = 10.0
+    limit: float = 5.0
 
 
 QUICK = Settings(datasets=("690_visualizing_galaxy",), shares=(0.97,), limit=3.0)
