@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mossrules.cli._console import progress
+from mossrules.cli._options import File, Forest, Moss
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 
 if TYPE_CHECKING:
@@ -17,32 +18,33 @@ if TYPE_CHECKING:
     from mossrules.evaluation import Evaluation
     from mossrules.files import Columns
 
-__all__ = ["evaluated", "learn", "number_or_word", "read_constraints", "read_training_file"]
+__all__ = [
+    "evaluated",
+    "forest_parameters",
+    "learn",
+    "moss_parameters",
+    "number_or_word",
+    "read_training_file",
+]
 
 
-def read_training_file(
-    path: Path,
-    target: str,
-    drop: list[str] | None,
-    categorical: list[str] | None,
-    delimiter: str | None,
-) -> Columns:
+def read_training_file(file: File) -> Columns:
     """Return the columns to learn from, the target among them."""
     from mossrules.columns import Kind  # noqa: PLC0415  the command line starts without them
     from mossrules.files import read_file  # noqa: PLC0415
 
-    dropped, categories = drop or [], categorical or []
+    target, dropped, categories = file.target, file.drop or [], file.categorical or []
     for name in (target, *categories):
         if name in dropped:
             raise InvalidParameter(f"Column {name!r} is dropped and used; do one of the two.")
     if target in categories:
         raise InvalidParameter(f"The target {target!r} is a number and cannot be categorical.")
     return read_file(
-        path,
+        file.data,
         drop=dropped,
         required=[target, *categories],
         kinds={**dict.fromkeys(categories, Kind.CATEGORICAL), target: Kind.NUMERIC},
-        delimiter=delimiter,
+        delimiter=file.delimiter,
     )
 
 
@@ -54,40 +56,45 @@ def number_or_word(text: str) -> Any:
         return text
 
 
-def read_constraints(
-    table: Columns,
-    target: str,
-    *,
-    never_use: list[str] | None,
-    only_up: list[str] | None,
-    only_down: list[str] | None,
-    at_most_features: int | None,
-    at_most_per_feature: int | None,
-) -> list[Constraint] | None:
+def forest_parameters(forest: Forest) -> dict[str, Any]:
+    """Return the parameters of estimators that the options stand for."""
+    parameters = asdict(forest)
+    return {"random_state": parameters.pop("seed"), **parameters}
+
+
+def moss_parameters(moss: Moss, table: Columns, target: str) -> dict[str, Any]:
+    """Return the parameters of `MossRegressor` that the options stand for."""
+    return {
+        "time_limit": moss.time_limit,
+        "gamma": number_or_word(moss.gamma),
+        "constraints": read_constraints(moss, table, target),
+    }
+
+
+def read_constraints(moss: Moss, table: Columns, target: str) -> list[Constraint] | None:
     """Return what the options ask of a rule set; None if they ask for nothing."""
     from mossrules import constraints as known  # noqa: PLC0415  loads numba
     from mossrules.table import did_you_mean  # noqa: PLC0415  loads narwhals
 
-    named = {"--never-use": never_use, "--only-up": only_up, "--only-down": only_down}
+    named = {
+        "--never-use": (known.NeverUse, moss.never_use),
+        "--only-up": (known.OnlyUp, moss.only_up),
+        "--only-down": (known.OnlyDown, moss.only_down),
+    }
+    counted = (
+        (known.AtMostFeatures, moss.at_most_features),
+        (known.AtMostPerFeature, moss.at_most_per_feature),
+    )
     features = [name for name in table if name != target]
-    for option, names in named.items():
+    for option, (_, names) in named.items():
         for name in names or ():
             if name not in features:
                 raise InvalidParameter(
                     f"{option} is {name!r}, which is no feature of the file; name one of its "
                     f"columns.{did_you_mean(name, features)}"
                 )
-    asked: list[Constraint] = []
-    if never_use:
-        asked.append(known.NeverUse(*never_use))
-    if only_up:
-        asked.append(known.OnlyUp(*only_up))
-    if only_down:
-        asked.append(known.OnlyDown(*only_down))
-    if at_most_features is not None:
-        asked.append(known.AtMostFeatures(at_most_features))
-    if at_most_per_feature is not None:
-        asked.append(known.AtMostPerFeature(at_most_per_feature))
+    asked: list[Constraint] = [kind(*names) for kind, names in named.values() if names]
+    asked += [kind(most) for kind, most in counted if most is not None]
     return asked or None
 
 

@@ -1,40 +1,44 @@
-"""Options that commands share."""
+"""Options that commands share, in groups that a command has as one parameter each.
+
+`gathered` gives a command the options of its groups, and hands them over gathered:
+
+    @gathered
+    def fit(*, file: File, jobs: Jobs = None) -> None: ...
+
+has the options of `File` and `--jobs`, and is called with a `File`.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 __all__ = [
-    "AtMostFeatures",
-    "AtMostPerFeature",
-    "Bins",
-    "Categorical",
+    "CONSTRAINTS",
+    "DATA",
+    "MODEL",
+    "ChoiceGap",
     "Data",
     "Delimiter",
-    "Depth",
-    "Drop",
-    "Features",
+    "File",
     "Folds",
-    "Gamma",
+    "Forest",
     "Identity",
     "IdentityOption",
     "Jobs",
     "Json",
     "MaxRules",
-    "NeverUse",
-    "OnlyDown",
-    "OnlyUp",
+    "Moss",
     "Record",
-    "Seed",
-    "Target",
     "Ties",
     "TiesOption",
-    "TimeLimit",
-    "Trees",
+    "gathered",
 ]
 
 
@@ -55,29 +59,9 @@ class Identity(StrEnum):
 
 DATA, MODEL, CONSTRAINTS = "Data", "Model", "Constraints on MOSS"  # headings of the help
 
+
 Data = Annotated[
     Path, typer.Argument(help="A file: .csv, .csv.gz, .tsv or .parquet.", show_default=False)
-]
-Target = Annotated[
-    str, typer.Option("--target", "-t", help="Column to predict.", show_default=False)
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--drop",
-        metavar="COLUMN",
-        help="Column to leave out, such as an identifier; may be repeated.",
-        rich_help_panel=DATA,
-    ),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--categorical",
-        metavar="COLUMN",
-        help="Column of codes that look like numbers; may be repeated.",
-        rich_help_panel=DATA,
-    ),
 ]
 Delimiter = Annotated[
     str | None,
@@ -87,6 +71,110 @@ Delimiter = Annotated[
         show_default=False,
     ),
 ]
+
+
+# --- groups ---------------------------------------------------------------------------------------
+
+
+def _several(flag: str, what: str, words: str, panel: str) -> Any:
+    """Return an option that may be repeated."""
+    return typer.Option(
+        flag, metavar=what, help=f"{words}; may be repeated.", rich_help_panel=panel
+    )
+
+
+def _at_most(flag: str, words: str) -> Any:
+    """Return an option of a largest number."""
+    return typer.Option(
+        flag, metavar="N", help=words, rich_help_panel=CONSTRAINTS, show_default=False
+    )
+
+
+@dataclass(frozen=True)
+class File:
+    """The rows to learn from."""
+
+    data: Data
+    target: Annotated[
+        str, typer.Option("--target", "-t", help="Column to predict.", show_default=False)
+    ]
+    drop: Annotated[
+        list[str] | None,
+        _several("--drop", "COLUMN", "Column to leave out, such as an identifier", DATA),
+    ] = None
+    categorical: Annotated[
+        list[str] | None,
+        _several("--categorical", "COLUMN", "Column of codes that look like numbers", DATA),
+    ] = None
+    delimiter: Delimiter = None
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Where candidate rules come from; the names are those of the parameters, but for the seed."""
+
+    n_trees: Annotated[
+        int, typer.Option("--n-trees", help="Trees to grow.", rich_help_panel=MODEL)
+    ] = 500
+    max_depth: Annotated[
+        int, typer.Option("--max-depth", help="Depth of trees.", rich_help_panel=MODEL)
+    ] = 2
+    n_bins: Annotated[
+        int, typer.Option("--n-bins", help="Bins of a numeric column.", rich_help_panel=MODEL)
+    ] = 10
+    max_features: Annotated[
+        float,
+        typer.Option(
+            "--max-features",
+            help="Share of the columns that each split looks at.",
+            rich_help_panel=MODEL,
+        ),
+    ] = 1 / 3
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the forest.", rich_help_panel=MODEL)] = 0
+
+
+@dataclass(frozen=True)
+class Moss:
+    """What is asked of MOSS alone."""
+
+    time_limit: Annotated[
+        float,
+        typer.Option(help="Seconds for each search of the best rules.", rich_help_panel=MODEL),
+    ] = 60.0
+    gamma: Annotated[
+        str,
+        typer.Option(
+            help="Weights are shrunk less the larger it is: a number, or 'auto'.",
+            rich_help_panel=MODEL,
+        ),
+    ] = "auto"
+    never_use: Annotated[
+        list[str] | None,
+        _several("--never-use", "FEATURE", "No rule looks at this feature", CONSTRAINTS),
+    ] = None
+    only_up: Annotated[
+        list[str] | None,
+        _several(
+            "--only-up", "FEATURE", "Rules that look at it only raise the prediction", CONSTRAINTS
+        ),
+    ] = None
+    only_down: Annotated[
+        list[str] | None,
+        _several(
+            "--only-down", "FEATURE", "Rules that look at it only lower the prediction", CONSTRAINTS
+        ),
+    ] = None
+    at_most_features: Annotated[
+        int | None, _at_most("--at-most-features", "All rules together look at no more features.")
+    ] = None
+    at_most_per_feature: Annotated[
+        int | None, _at_most("--at-most-per-feature", "No more rules look at the same feature.")
+    ] = None
+
+
+# --- single options -------------------------------------------------------------------------------
+
+
 MaxRules = Annotated[
     int, typer.Option("--max-rules", "-k", help="Most rules in the model.", rich_help_panel=MODEL)
 ]
@@ -94,30 +182,9 @@ TiesOption = Annotated[
     Ties,
     typer.Option("--ties", help="'drop' leaves out rules that tie last.", rich_help_panel=MODEL),
 ]
-Gamma = Annotated[
-    str,
-    typer.Option(
-        help="Weights are shrunk less the larger it is: a number, or 'auto'.",
-        rich_help_panel=MODEL,
-    ),
+ChoiceGap = Annotated[
+    float, typer.Option(help="Largest relative distance of each choice from its optimum.")
 ]
-Trees = Annotated[int, typer.Option("--n-trees", help="Trees to grow.", rich_help_panel=MODEL)]
-Depth = Annotated[int, typer.Option("--max-depth", help="Depth of trees.", rich_help_panel=MODEL)]
-Bins = Annotated[
-    int, typer.Option("--n-bins", help="Bins of a numeric column.", rich_help_panel=MODEL)
-]
-Features = Annotated[
-    float,
-    typer.Option(
-        "--max-features",
-        help="Share of the columns that each split looks at.",
-        rich_help_panel=MODEL,
-    ),
-]
-TimeLimit = Annotated[
-    float, typer.Option(help="Seconds for each search of the best rules.", rich_help_panel=MODEL)
-]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the forest.", rich_help_panel=MODEL)]
 Jobs = Annotated[
     int | None,
     typer.Option(help="Threads; all cores by default.", rich_help_panel=MODEL, show_default=False),
@@ -137,51 +204,43 @@ Record = Annotated[
         "--checkpoint", metavar="FILE", help="Record of a long run, to go on from after a stop."
     ),
 ]
-NeverUse = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--never-use",
-        metavar="FEATURE",
-        help="No rule looks at this feature; may be repeated.",
-        rich_help_panel=CONSTRAINTS,
-    ),
-]
-OnlyUp = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--only-up",
-        metavar="FEATURE",
-        help="Rules that look at it only raise the prediction; may be repeated.",
-        rich_help_panel=CONSTRAINTS,
-    ),
-]
-OnlyDown = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--only-down",
-        metavar="FEATURE",
-        help="Rules that look at it only lower the prediction; may be repeated.",
-        rich_help_panel=CONSTRAINTS,
-    ),
-]
-AtMostFeatures = Annotated[
-    int | None,
-    typer.Option(
-        "--at-most-features",
-        metavar="N",
-        help="All rules together look at no more features.",
-        rich_help_panel=CONSTRAINTS,
-        show_default=False,
-    ),
-]
-AtMostPerFeature = Annotated[
-    int | None,
-    typer.Option(
-        "--at-most-per-feature",
-        metavar="N",
-        help="No more rules look at the same feature.",
-        rich_help_panel=CONSTRAINTS,
-        show_default=False,
-    ),
-]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+def gathered(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the fields of each group among its parameters for options."""
+    groups: dict[str, Any] = {}
+    options: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        if is_dataclass(parameter.annotation):
+            groups[parameter.name] = parameter.annotation
+            options += _options_of(parameter.annotation)
+        else:
+            options.append(parameter)
+
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{each.name: given.pop(each.name) for each in fields(group)})
+        command(**given)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {each.name: each.annotation for each in options}
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    return run
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    """Return the fields of a group as parameters of a command."""
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if each.default is MISSING else each.default,
+            annotation=hints[each.name],
+        )
+        for each in fields(group)
+    ]

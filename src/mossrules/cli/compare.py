@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +16,7 @@ from mossrules.cli._console import out, print_json, print_line
 from mossrules.cli._figures import check_plot, drawn
 from mossrules.cli._learning import (
     evaluated,
-    number_or_word,
-    read_constraints,
+    moss_parameters,
     read_training_file,
 )
 from mossrules.cli._tables import as_csv, learners_table
@@ -41,10 +41,10 @@ class LearnerName(StrEnum):
     RULEFIT = "RuleFit"
 
 
+@options.gathered
 def compare(
-    data: options.Data,
-    target: options.Target,
     *,
+    file: options.File,
     learner: Annotated[
         list[LearnerName] | None,
         typer.Option(
@@ -66,25 +66,10 @@ def compare(
     checkpoint: options.Record = None,
     as_json: options.Json = False,
     max_rules: options.MaxRules = 15,
-    gap: Annotated[
-        float, typer.Option(help="Largest relative distance of each choice from its optimum.")
-    ] = 0.01,
-    time_limit: options.TimeLimit = 60.0,
-    gamma: options.Gamma = "auto",
-    n_trees: options.Trees = 500,
-    max_depth: options.Depth = 2,
-    n_bins: options.Bins = 10,
-    max_features: options.Features = 1 / 3,
-    seed: options.Seed = 0,
+    gap: options.ChoiceGap = 0.01,
+    forest: options.Forest,
+    moss: options.Moss,
     jobs: options.Jobs = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    delimiter: options.Delimiter = None,
-    never_use: options.NeverUse = None,
-    only_up: options.OnlyUp = None,
-    only_down: options.OnlyDown = None,
-    at_most_features: options.AtMostFeatures = None,
-    at_most_per_feature: options.AtMostPerFeature = None,
 ) -> None:
     """Compare MOSS with other learners on one file: accuracy and stability over folds."""
     for path in (output, plot, checkpoint):
@@ -92,36 +77,22 @@ def compare(
             check_place(path)
     if plot is not None:
         check_plot(plot)
-    table = read_training_file(data, target, drop, categorical, delimiter)
-    constraints = read_constraints(
-        table,
-        target,
-        never_use=never_use,
-        only_up=only_up,
-        only_down=only_down,
-        at_most_features=at_most_features,
-        at_most_per_feature=at_most_per_feature,
-    )
+    table = read_training_file(file)
     found = evaluated(
         learners(
             table,
             learner,
-            {"gap": gap, "time_limit": time_limit, "gamma": number_or_word(gamma),
-             "constraints": constraints},
+            {"gap": gap, **moss_parameters(moss, table, file.target)},
             max_rules=max_rules,
-            seed=seed,
-            n_trees=n_trees,
-            max_depth=max_depth,
-            n_bins=n_bins,
-            max_features=max_features,
+            **asdict(forest),
         ),
         table,
-        target,
+        file.target,
         cv=folds,
         identity=identity.value,
         checkpoint=checkpoint,
         n_jobs=jobs,
-    )  # fmt: skip
+    )
     if output is not None:
         write_file(output, as_csv(without_nan(found.columns())))
     if plot is not None:

@@ -12,7 +12,13 @@ import typer
 from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._console import out, print_json, print_line, print_plain
-from mossrules.cli._learning import learn, number_or_word, read_constraints, read_training_file
+from mossrules.cli._learning import (
+    forest_parameters,
+    learn,
+    moss_parameters,
+    number_or_word,
+    read_training_file,
+)
 from mossrules.cli._tables import certificate, model_content, rules_table, share_of_largest
 from mossrules.exceptions import InvalidParameter
 
@@ -33,10 +39,10 @@ class Export(StrEnum):
     PYTHON = "python"
 
 
+@options.gathered
 def fit(
-    data: options.Data,
-    target: options.Target,
     *,
+    file: options.File,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="MODEL.JSON", help="Where to keep the model."),
@@ -60,53 +66,26 @@ def fit(
             help="Largest relative distance from the best choice.", rich_help_panel=options.MODEL
         ),
     ] = 1e-3,
-    time_limit: options.TimeLimit = 60.0,
-    gamma: options.Gamma = "auto",
     ties: options.TiesOption = options.Ties.KEEP,
-    n_trees: options.Trees = 500,
-    max_depth: options.Depth = 2,
-    n_bins: options.Bins = 10,
-    max_features: options.Features = 1 / 3,
-    seed: options.Seed = 0,
+    forest: options.Forest,
+    moss: options.Moss,
     jobs: options.Jobs = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    delimiter: options.Delimiter = None,
-    never_use: options.NeverUse = None,
-    only_up: options.OnlyUp = None,
-    only_down: options.OnlyDown = None,
-    at_most_features: options.AtMostFeatures = None,
-    at_most_per_feature: options.AtMostPerFeature = None,
 ) -> None:
     """Find a short, stable rule set in a CSV or Parquet file."""
     if export is not None and as_json:
         raise InvalidParameter("--export and --json both say what to print; give one of them.")
     if output is not None:
         check_place(output)
-    table = read_training_file(data, target, drop, categorical, delimiter)
+    table = read_training_file(file)
     model = learn(
         table,
-        target,
+        file.target,
         max_rules=max_rules,
         stability=number_or_word(stability),
-        gamma=number_or_word(gamma),
         ties=ties.value,
-        n_trees=n_trees,
-        max_depth=max_depth,
-        n_bins=n_bins,
-        max_features=max_features,
+        **forest_parameters(forest),
         gap=gap,
-        time_limit=time_limit,
-        constraints=read_constraints(
-            table,
-            target,
-            never_use=never_use,
-            only_up=only_up,
-            only_down=only_down,
-            at_most_features=at_most_features,
-            at_most_per_feature=at_most_per_feature,
-        ),
-        random_state=seed,
+        **moss_parameters(moss, table, file.target),
         n_jobs=jobs,
     )
     if output is not None:
@@ -114,7 +93,7 @@ def fit(
     if export is not None:
         print_plain(exported(model.rules_, export))
         return
-    r2 = model.score(table, target)
+    r2 = model.score(table, file.target)
     if as_json:
         print_json(model_content(model, r2))
     else:

@@ -11,7 +11,12 @@ from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._console import out, print_json, print_line, progress
 from mossrules.cli._figures import check_plot, drawn
-from mossrules.cli._learning import learn, number_or_word, read_constraints, read_training_file
+from mossrules.cli._learning import (
+    forest_parameters,
+    learn,
+    moss_parameters,
+    read_training_file,
+)
 from mossrules.cli._tables import frontier_rows, frontier_table
 from mossrules.exceptions import InvalidParameter
 
@@ -23,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["frontier"]
 
 
+@options.gathered
 def frontier(
-    data: options.Data,
-    target: options.Target,
     *,
+    file: options.File,
     points: Annotated[
         str, typer.Option(help="How many levels of stability, or 'complete' for every point.")
     ] = "50",
@@ -46,23 +51,10 @@ def frontier(
         float | None, typer.Option(help="Seconds for all points together.", show_default=False)
     ] = None,
     max_rules: options.MaxRules = 15,
-    time_limit: options.TimeLimit = 60.0,
-    gamma: options.Gamma = "auto",
     ties: options.TiesOption = options.Ties.KEEP,
-    n_trees: options.Trees = 500,
-    max_depth: options.Depth = 2,
-    n_bins: options.Bins = 10,
-    max_features: options.Features = 1 / 3,
-    seed: options.Seed = 0,
+    forest: options.Forest,
+    moss: options.Moss,
     jobs: options.Jobs = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    delimiter: options.Delimiter = None,
-    never_use: options.NeverUse = None,
-    only_up: options.OnlyUp = None,
-    only_down: options.OnlyDown = None,
-    at_most_features: options.AtMostFeatures = None,
-    at_most_per_feature: options.AtMostPerFeature = None,
 ) -> None:
     """Show the best fit at many levels of stability, each with its certificate."""
     wanted = number_of_points(points)
@@ -71,30 +63,16 @@ def frontier(
             check_place(path)
     if plot is not None:
         check_plot(plot)
-    table = read_training_file(data, target, drop, categorical, delimiter)
+    table = read_training_file(file)
     model = learn(
         table,
-        target,
+        file.target,
         max_rules=max_rules,
         stability=1.0,  # the quickest choice; points of the frontier are chosen below
-        gamma=number_or_word(gamma),
         ties=ties.value,
-        n_trees=n_trees,
-        max_depth=max_depth,
-        n_bins=n_bins,
-        max_features=max_features,
+        **forest_parameters(forest),
         gap=gap,
-        time_limit=time_limit,
-        constraints=read_constraints(
-            table,
-            target,
-            never_use=never_use,
-            only_up=only_up,
-            only_down=only_down,
-            at_most_features=at_most_features,
-            at_most_per_feature=at_most_per_feature,
-        ),
-        random_state=seed,
+        **moss_parameters(moss, table, file.target),
         n_jobs=jobs,
     )
     found = solve(model, wanted, gap, time_budget, checkpoint)

@@ -11,8 +11,9 @@ from mossrules.cli import _options as options
 from mossrules.cli._console import out, print_json, print_line
 from mossrules.cli._learning import (
     evaluated,
+    forest_parameters,
+    moss_parameters,
     number_or_word,
-    read_constraints,
     read_training_file,
 )
 from mossrules.cli._tables import consistency_table, measures_content, measures_table
@@ -27,10 +28,10 @@ NAME = "MOSS"
 ANY = 1e-9  # a share of the folds that every rule has
 
 
+@options.gathered
 def stability(
-    data: options.Data,
-    target: options.Target,
     *,
+    file: options.File,
     folds: options.Folds = 10,
     identity: options.IdentityOption = options.Identity.CODES,
     share: Annotated[
@@ -48,59 +49,30 @@ def stability(
         ),
     ] = "high",
     max_rules: options.MaxRules = 15,
-    gap: Annotated[
-        float, typer.Option(help="Largest relative distance of each choice from its optimum.")
-    ] = 0.01,
-    time_limit: options.TimeLimit = 60.0,
-    gamma: options.Gamma = "auto",
+    gap: options.ChoiceGap = 0.01,
     ties: options.TiesOption = options.Ties.KEEP,
-    n_trees: options.Trees = 500,
-    max_depth: options.Depth = 2,
-    n_bins: options.Bins = 10,
-    max_features: options.Features = 1 / 3,
-    seed: options.Seed = 0,
+    forest: options.Forest,
+    moss: options.Moss,
     jobs: options.Jobs = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    delimiter: options.Delimiter = None,
-    never_use: options.NeverUse = None,
-    only_up: options.OnlyUp = None,
-    only_down: options.OnlyDown = None,
-    at_most_features: options.AtMostFeatures = None,
-    at_most_per_feature: options.AtMostPerFeature = None,
 ) -> None:
     """Show which rules of MOSS come out again when a part of the rows is left out."""
     if not 0 < share <= 1:
         raise InvalidParameter(f"--share is {share!r}; pass a part of the folds in (0, 1].")
     if checkpoint is not None:
         check_place(checkpoint)
-    table = read_training_file(data, target, drop, categorical, delimiter)
-    model = moss(
+    table = read_training_file(file)
+    model = make_model(
         max_rules=max_rules,
         stability=number_or_word(level),
         gap=gap,
-        time_limit=time_limit,
-        gamma=number_or_word(gamma),
         ties=ties.value,
-        n_trees=n_trees,
-        max_depth=max_depth,
-        n_bins=n_bins,
-        max_features=max_features,
-        constraints=read_constraints(
-            table,
-            target,
-            never_use=never_use,
-            only_up=only_up,
-            only_down=only_down,
-            at_most_features=at_most_features,
-            at_most_per_feature=at_most_per_feature,
-        ),
-        random_state=seed,
+        **forest_parameters(forest),
+        **moss_parameters(moss, table, file.target),
     )
     found = evaluated(
         {NAME: model},
         table,
-        target,
+        file.target,
         cv=folds,
         identity=identity.value,
         checkpoint=checkpoint,
@@ -117,7 +89,7 @@ def stability(
         show(found, share)
 
 
-def moss(**parameters: Any) -> Any:
+def make_model(**parameters: Any) -> Any:
     """Return the model to look at."""
     from mossrules.estimators import MossRegressor  # noqa: PLC0415  loads numba
 
