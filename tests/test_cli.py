@@ -16,6 +16,8 @@ def test_the_demo_prints_rules_with_their_figures():
     assert "442 patients" in result.output
     assert result.output.count("bmi") + result.output.count("s5") >= 5
     assert "from 50 trees on 442 rows" in result.output
+    assert "(intercept)" in result.output
+    assert "found by coordinate-descent" in result.output
 
 
 def test_the_demo_is_the_same_every_time():
@@ -29,7 +31,7 @@ def test_the_demo_is_the_same_every_time():
         for _ in range(2)
     ]
     assert outputs[0] == outputs[1]
-    assert len(outputs[0]) == 12
+    assert len(outputs[0]) == 12 + 7  # candidates; six rules and an intercept
 
 
 def test_the_version_is_printed():

@@ -1,4 +1,4 @@
-"""`mossrules demo`: candidate rules of bundled data, found twice."""
+"""`mossrules demo`: candidate rules of bundled data, found twice, and a model of a few of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from rich.progress import Progress
 from rich.table import Table
 
 from mossrules import __version__
-from mossrules.cli._console import out
+from mossrules.cli._console import out, print_line
+from mossrules.cli._tables import certificate, rules_table
 
 if TYPE_CHECKING:
     from mossrules._typing import FloatArray
     from mossrules.candidates import Candidates
 
 __all__ = ["demo"]
+
+MODEL_RULES = 6
 
 
 def demo(
@@ -28,7 +31,8 @@ def demo(
 ) -> None:
     """Find candidate rules in the diabetes data that come with scikit-learn.
 
-    Then find them again without a tenth of the patients, and show which ones came back.
+    Then find them again without a tenth of the patients, show which ones came back, and choose a
+    few that predict well.
     """
     import numpy as np  # noqa: PLC0415  the command line starts without it
     from sklearn.datasets import load_diabetes  # noqa: PLC0415  only the demo needs it
@@ -47,8 +51,9 @@ def demo(
     out.print(
         f"\n{found!r} in {seconds:.2f} s.\n"
         "[dim]found: share of trees that made the rule; again: the same without every tenth "
-        "patient; rows: share of patients it holds for; mean: their mean target.[/]"
+        "patient; rows: share of patients it holds for; mean: their mean target.[/]\n"
     )
+    _show_model(found)
 
 
 def _find(
@@ -70,6 +75,20 @@ def _find(
             ),
         )
     return found, time.perf_counter() - started
+
+
+def _show_model(candidates: Candidates) -> None:
+    """Choose rules by the approximate method, whose kernels compile in no time, and print them."""
+    from mossrules.estimators import MossRegressor  # noqa: PLC0415  loads numba
+
+    model = MossRegressor(MODEL_RULES, solver="coordinate-descent").fit_candidates(candidates)
+    out.print("[bold]A model of stable rules[/]: the prediction is the sum of the weights of those "
+              "that hold.")  # fmt: skip
+    out.print(rules_table(model.rules_))
+    print_line(certificate(model.solution_))
+    print_line(
+        "To choose exactly, with a proof, from a file of yours: mossrules fit FILE --target COLUMN"
+    )
 
 
 def _rules_table(found: Candidates, again: Candidates, most: int) -> Table:
