@@ -13,14 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from mossrules._files import replace_file
 from mossrules.columns import NUMBERS
 from mossrules.estimators.folds import Split
 from mossrules.estimators.order import Rows
 from mossrules.evaluation.learners import Learner
 from mossrules.evaluation.results import LearnerFold
 from mossrules.exceptions import InvalidFile
-from mossrules.frontier.storage import damage_is, parse, read_count, read_number, strict
+from mossrules.frontier.storage import (
+    damage_is,
+    parse,
+    read_checkpoint,
+    read_count,
+    read_number,
+    write_checkpoint,
+)
 from mossrules.model import RuleSet
 
 __all__ = ["Record"]
@@ -82,22 +88,11 @@ class Record:
             "results": [_to_dict(each, pools) for each in self.results.values()],
             "candidates": pools,
         }
-        text = json.dumps(strict(content), allow_nan=False)
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(self.path, text)
-        except OSError as reason:
-            raise InvalidFile(
-                f"The checkpoint {self.path} cannot be written ({reason}); choose another path."
-            ) from reason
+        write_checkpoint(self.path, content)
 
     def _read(self) -> None:
         what = f"The checkpoint {self.path}"
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as reason:
-            raise InvalidFile(f"{what} cannot be read: {reason}.") from reason
-        content = parse(text, what, REMEDY, form=FORMAT, version=VERSION)
+        content = parse(read_checkpoint(self.path), what, REMEDY, form=FORMAT, version=VERSION)
         if content.get("data") != self.data:
             raise InvalidFile(
                 f"{what} belongs to other data or other folds; remove it or choose another path."

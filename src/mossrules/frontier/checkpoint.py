@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from mossrules._files import replace_file
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidFile
 from mossrules.frontier.result import FrontierPoint
@@ -25,9 +23,10 @@ from mossrules.frontier.storage import (
     entry_from_dict,
     entry_to_dict,
     parse,
+    read_checkpoint,
     read_numbers,
     read_positions,
-    strict,
+    write_checkpoint,
 )
 from mossrules.solver.cutting_plane import Cut, CutPool
 from mossrules.solver.problem import Problem
@@ -105,20 +104,10 @@ class Checkpoint:
                 for floor in self.entries
             ],
         }
-        text = json.dumps(strict(content), allow_nan=False)
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(self.path, text)
-        except OSError as reason:
-            raise InvalidFile(
-                f"The checkpoint {self.path} cannot be written ({reason}); choose another path."
-            ) from reason
+        write_checkpoint(self.path, content)
 
     def _read(self) -> None:
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as reason:
-            raise InvalidFile(f"The checkpoint {self.path} cannot be read: {reason}.") from reason
+        text = read_checkpoint(self.path)
         content = parse(text, f"The checkpoint {self.path}", "remove it to start again")
         if content.get("fingerprint") != self.fingerprint:
             raise InvalidFile(

@@ -11,10 +11,12 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mossrules._files import replace_file
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidFile
 from mossrules.frontier.result import Frontier, FrontierPoint
@@ -67,6 +69,26 @@ def parse(
             f"{version}; use the release that wrote it."
         )
     return content
+
+
+def write_checkpoint(path: Path, content: Mapping[str, Any]) -> None:
+    """Put a record of a run in the place of the one before it, making its folder if need be."""
+    text = json.dumps(strict(content), allow_nan=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, text)
+    except OSError as reason:
+        raise InvalidFile(
+            f"The checkpoint {path} cannot be written ({reason}); choose another path."
+        ) from reason
+
+
+def read_checkpoint(path: Path) -> str:
+    """Return the text of a record of a run."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as reason:
+        raise InvalidFile(f"The checkpoint {path} cannot be read: {reason}.") from reason
 
 
 @contextmanager
