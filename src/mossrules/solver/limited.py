@@ -229,9 +229,9 @@ class _Search:
 
     def _first_prices(self, problem: Problem) -> DualPoint | None:
         """Return the prices of limits on rules with no group left out, found once for all nodes."""
-        if self.dual is not None or problem.constraints is None:
-            return self.dual if problem.constraints is not None else None
-        return self._prices(problem)
+        if problem.constraints is None or self.dual is None:
+            return self._prices(problem)
+        return self.dual
 
     def _prices(self, problem: Problem) -> DualPoint | None:
         """Return the prices of limits on rules, if there are any."""
@@ -271,7 +271,8 @@ class _Search:
     def _search_leaf(self, problem: Problem) -> Status:
         """Search the tree over rules, for what is better than the best so far."""
         root = self._relax(problem, self._first_prices(problem))
-        if problem.constraints is not None and root.bound < self.cutoff and self.choices > 0:
+        fresh = self.choices == 0  # with no group decided, the first prices are those of this leaf
+        if problem.constraints is not None and root.bound < self.cutoff and not fresh:
             better = self._relax(problem, self._prices(problem))
             root = better if better.bound > root.bound else root
         root.best = Incumbent(self.best.support, self.best.loss)
