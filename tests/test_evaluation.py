@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -287,6 +288,29 @@ def test_missing_values_fail_only_those_who_cannot(diabetes):
     assert found.frame()["status"].tolist() == ["optimal", "optimal", "failed", "failed"]
 
 
+def test_rows_can_be_prepared_by_what_the_training_rows_say(diabetes, monkeypatch):
+    """Learners make of prepared rows what they make of rows that were prepared for each fold."""
+    X, y = diabetes
+    X = X.assign(bmi=X["bmi"].where(X["bmi"] < 30))
+    imputer = SimpleImputer(strategy="median").set_output(transform="pandas")
+    searches = []
+    original = learners.find_in_rows
+    monkeypatch.setattr(
+        learners, "find_in_rows", lambda *a, **b: searches.append(1) or original(*a, **b)
+    )
+    models = {
+        "MOSS": MossRegressor(3, **QUICK),
+        "SIRUS": SirusRegressor(3, **QUICK),
+        "line": LinearRegression(),
+    }
+    found = evaluate(models, X, y, cv=KFold(2), prepare=imputer)
+    assert len(searches) == 2
+    assert not hasattr(imputer, "statistics_")
+    for name, model in models.items():
+        alone = cross_val_score(make_pipeline(imputer, model), X, y, cv=KFold(2), scoring="r2")
+        np.testing.assert_allclose([each.r2 for each in found.folds(name)], alone, rtol=1e-12)
+
+
 # --- summary --------------------------------------------------------------------------------------
 
 
@@ -548,6 +572,8 @@ def test_records_that_cannot_be_kept_are_refused(diabetes, tmp_path):
         ({"a": Ridge()}, {"overlap": 2}, "overlap is 2"),
         ({"a": Ridge()}, {"progress": 3}, "progress must be"),
         ({"a": Ridge()}, {"n_jobs": 0}, "n_jobs is 0"),
+        ({"a": Ridge()}, {"prepare": Ridge()}, "prepare is Ridge"),
+        ({"a": Ridge()}, {"prepare": StandardScaler(), "checkpoint": "a"}, "what prepare does"),
     ],
     ids=str,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from mossrules.estimators.cross_validation import EvaluationProgress
 from mossrules.estimators.folds import Split, over_folds, split_rows
 from mossrules.estimators.inputs import read_training, target_name
 from mossrules.estimators.order import Rows
-from mossrules.evaluation.learners import Fold, Learner, Source, read_learners
+from mossrules.evaluation.learners import Fold, Learner, Source, check_prepare, read_learners
 from mossrules.evaluation.record import Record
 from mossrules.evaluation.results import Evaluation, LearnerFold
 from mossrules.exceptions import InvalidParameter
@@ -42,6 +42,7 @@ def evaluate(
     sample_weight: Any = None,
     identity: Identity = "codes",
     overlap: float = SAME_ROWS,
+    prepare: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
     progress: Listener | None = None,
@@ -70,9 +71,14 @@ def evaluate(
     identity, overlap
         When rules of two folds count as the same, as in `mossrules.stability.dice`; "rows" looks at
         all rows of X.
+    prepare : transformer of scikit-learn, optional
+        Fitted, on each fold, to the training rows, and applied to training and test rows before any
+        learner sees them: medians for missing values, say. It is not fitted itself, and returns a
+        table that learners can read, with the same rows.
     checkpoint : path, optional
         A file to which each result is written at once, and from which a second run goes on. What
         failed is tried again, and learners can be added; other data, folds or settings are refused.
+        Not to be had with `prepare`.
     n_jobs : int or None, default=None
         Threads, over folds first; None uses all cores. Results do not depend on it, but for the
         times: to compare those, use 1.
@@ -97,10 +103,11 @@ def evaluate(
         raise InvalidParameter(f"overlap is {overlap!r}; pass a share of rows in (0, 1].")
     if progress is not None and not callable(progress):
         raise InvalidParameter("progress must be a function of one EvaluationProgress, or None.")
+    check_prepare(prepare, checkpoint)
     wanted = read_learners(learners)
     rows = read_training(BaseEstimator(), X, y, sample_weight)
     splits = split_rows(rows, cv, groups)
-    source = Source.of(X, y, target_name(y))
+    source = Source.of(X, y, target_name(y), prepare)
     record = None if checkpoint is None else Record.open(checkpoint, rows, splits, wanted)
     compile_kernels()  # not in several threads, nor on anyone's time
     threads = resolve_n_jobs(n_jobs)

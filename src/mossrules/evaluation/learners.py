@@ -20,7 +20,7 @@ from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates import Candidates, resolve_seed
 from mossrules.estimators.base import RuleRegressor
 from mossrules.estimators.finding import find_in_rows, generation
-from mossrules.estimators.inputs import without
+from mossrules.estimators.inputs import read_training, without
 from mossrules.estimators.order import Rows
 from mossrules.evaluation.results import FAILED, LearnerFold
 from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
@@ -28,7 +28,7 @@ from mossrules.model import RuleSet
 from mossrules.pool import CandidatePool
 from mossrules.solver import Status
 
-__all__ = ["Fold", "Learner", "Source", "read_learners"]
+__all__ = ["Fold", "Learner", "Source", "check_prepare", "read_learners"]
 
 # What a learner can run into because of its data or its settings: values it cannot use, sums that
 # overflow, matrices that cannot be inverted (a ValueError in NumPy), columns it looks for in vain,
@@ -119,6 +119,19 @@ def read_learners(estimators: Any) -> list[Learner]:
     return found
 
 
+def check_prepare(prepare: Any, checkpoint: Any) -> None:
+    """Refuse what is no transformer, and one whose part in a record could not be told."""
+    if prepare is None:
+        return
+    needed = ("fit", "transform", "get_params")
+    if isinstance(prepare, type) or not all(hasattr(prepare, each) for each in needed):
+        raise UnsupportedType(
+            f"prepare is {prepare!r}; pass a transformer with fit and transform, or None."
+        )
+    if checkpoint is not None:
+        raise InvalidParameter("A checkpoint does not know what prepare does; leave one out.")
+
+
 # --- a fold ---------------------------------------------------------------------------------------
 
 
@@ -128,11 +141,12 @@ class Source:
 
     X: Any
     target: str | None  # its name, if it has one
+    prepare: Any = None  # transformer that each fold fits to its training rows
 
     @classmethod
-    def of(cls, X: Any, y: Any, target: str | None) -> Source:
+    def of(cls, X: Any, y: Any, target: str | None, prepare: Any) -> Source:
         """Return the features, without the target's column."""
-        return cls(without(X, y) if isinstance(y, str) else X, target)
+        return cls(without(X, y) if isinstance(y, str) else X, target, prepare)
 
     def take(self, positions: IntArray) -> Any:
         """Return some rows, as a table of the same kind."""
@@ -175,7 +189,22 @@ class Fold:
     @cached_property
     def training(self) -> Rows:
         """The rows to learn from, in an order of their own."""
-        return self.rows.part(self.train)
+        if self.source.prepare is None:
+            return self.rows.part(self.train)
+        weights = None if self.rows.weights is None else self.rows.weights[self.train]
+        seen = self._seen(self.train)
+        return read_training(BaseEstimator(), seen, self.rows.target[self.train], weights)
+
+    @cached_property
+    def _prepared(self) -> Any:
+        """The transformer, fitted to the training rows."""
+        train = self.source.take(self.rows.origin[self.train])
+        return clone(self.source.prepare).fit(train, self.rows.target[self.train])
+
+    def _seen(self, positions: IntArray) -> Any:
+        """Return rows as learners see them."""
+        taken = self.source.take(self.rows.origin[positions])
+        return taken if self.source.prepare is None else self._prepared.transform(taken)
 
     def evaluate(self, learner: Learner) -> LearnerFold:
         """Return what a learner makes of the fold; if it fails, that it does."""
@@ -243,7 +272,7 @@ class Fold:
 
     def _fit(self, model: Any) -> None:
         """Fit a learner that is not ours, to rows of the table as it was given."""
-        X, y = self.source.take(self.rows.origin[self.train]), self.rows.target[self.train]
+        X, y = self._seen(self.train), self.rows.target[self.train]
         if self.rows.weights is None:
             model.fit(X, y)
         else:
@@ -253,7 +282,7 @@ class Fold:
         """Return R2 and the mean squared error on the test rows."""
         target: FloatArray = self.rows.target[self.test]
         weights = None if self.rows.weights is None else self.rows.weights[self.test]
-        found = target, model.predict(self.source.take(self.rows.origin[self.test]))
+        found = target, model.predict(self._seen(self.test))
         return (
             float(r2_score(*found, sample_weight=weights)),
             float(mean_squared_error(*found, sample_weight=weights)),
