@@ -36,6 +36,7 @@ from mossrules.candidates import Candidates
 from mossrules.estimators.finding import find_in_rows
 from mossrules.estimators.inputs import read_training
 from mossrules.estimators.order import Rows
+from mossrules.experiments.datasets import NOMINAL
 from mossrules.experiments.protocols import LEARNERS, protocol_for
 from mossrules.stability import empirical_stability
 
@@ -47,7 +48,6 @@ DATASETS = (
     "560_bodyfat",
     "223_stock",
 )
-NOMINAL = {"196_autoMpg": ("cylinders", "model", "origin")}  # numbers that OpenML has as categories
 TABLES = OPENML.parents[1] / "paper" / "tables"
 FOLDS, MAX_RULES, N_TREES = 10, 15, 500
 OWN_SOURCE = ("GLRM", "RuleFit")  # need rows: one makes its rules itself, one looks at trees again
@@ -205,7 +205,7 @@ def folds_of(name: str, setting: Setting, n_folds: int, n_trees: int) -> Iterato
     """Yield the folds of a table, missing numbers filled with medians of training rows."""
     table, y = read_mixed(name)
     if setting.nominal:
-        table = table.astype(dict.fromkeys(NOMINAL.get(name, ()), str))
+        table = table.astype(dict.fromkeys(nominal(name), str))
     X = pd.DataFrame(protocol_for("paper").prepare(table))
     splitter = KFold(n_folds, shuffle=True, random_state=setting.shuffle)
     for train, test in splitter.split(X):
@@ -300,7 +300,12 @@ def difference_row(name: str, method: str, setting: Setting, found: Measured) ->
 def settings_for(name: str) -> list[Setting]:
     """Return the protocol and the changes that change something on a table."""
     base = Setting(BASE, "by the protocol")
-    return [base, *(each for each in CHANGES if each.nominal or name in NOMINAL)]
+    return [base, *(each for each in CHANGES if each.nominal or nominal(name))]
+
+
+def nominal(name: str) -> tuple[str, ...]:
+    """Return the columns of a table that OpenML has as categories."""
+    return NOMINAL.get(name.partition("_")[2], ())
 
 
 def run(*, quick: bool, folder: Path) -> Report:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from experiment_cases import write_tables
 from mossrules.cli import app
+from mossrules.columns import Kind
 from mossrules.exceptions import InvalidFile, InvalidParameter, MissingDependency
 from mossrules.experiments import registry
 from mossrules.experiments.datasets import NUMBERS_OF, load_dataset
@@ -22,6 +23,7 @@ from mossrules.experiments.record import RECORD, Record, as_csv
 from mossrules.experiments.running import reproduce
 from mossrules.experiments.sliding_window import windows
 from mossrules.solver import Problem
+from mossrules.table import Table
 
 # --- a made-up experiment -------------------------------------------------------------------------
 
@@ -180,6 +182,17 @@ def test_tables_are_read_from_a_folder(tmp_path):
     assert list(found.X) == ["size", "age", "height", "place"]
     assert np.isnan(found.X["size"]).sum() == 14
     assert found.y.shape == (120,)
+
+
+def test_levels_that_look_like_numbers_are_categories(tmp_path):
+    """Columns that OpenML has as categories are read as such, though their file has numbers."""
+    (tmp_path / "INDEX.csv").write_text("id,name\n196,autoMpg\n")
+    text = "cylinders,weight,model,origin,target\n8,3504,70,1,18\n4,2372,71,3,24\n"
+    (tmp_path / "196_autoMpg.csv").write_text(text)
+    found = load_dataset("autoMpg", tmp_path).X
+    kinds = {column.name: column.kind for column in Table.from_any(found).columns}
+    assert kinds.pop("weight") is Kind.NUMERIC
+    assert set(kinds.values()) == {Kind.CATEGORICAL}
 
 
 def test_what_is_wrong_with_a_folder_is_said(tmp_path):

@@ -21,7 +21,7 @@ from mossrules.exceptions import (
 from mossrules.files import read_file
 from mossrules.table import did_you_mean, split_target
 
-__all__ = ["NUMBERS_OF", "Dataset", "load_dataset"]
+__all__ = ["NOMINAL", "NUMBERS_OF", "Dataset", "load_dataset"]
 
 # Names as in the paper's table of datasets, and their numbers at OpenML.
 NUMBERS_OF = {
@@ -56,6 +56,8 @@ NUMBERS_OF = {
     "wind": 503,
     "wine_quality": 287,
 }
+# Columns that OpenML has as categories, though their levels look like numbers.
+NOMINAL = {"autoMpg": ("cylinders", "model", "origin")}
 INDEX = "INDEX.csv"
 TARGET = "target"
 MATCH = "matches_paper"
@@ -93,7 +95,8 @@ def load_dataset(name: str, folder: Path | None = None) -> Dataset:
     path, substitute = _find(name, folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MixedColumnWarning)  # codes with letters are categories
-        columns = read_file(path, required=[TARGET], kinds={TARGET: Kind.NUMERIC})
+        kinds = {TARGET: Kind.NUMERIC, **dict.fromkeys(NOMINAL.get(name, ()), Kind.CATEGORICAL)}
+        columns = read_file(path, required=[TARGET], kinds=kinds)
     y = split_target(columns, TARGET)[1]
     X = {key: column for key, column in columns.items() if key != TARGET}
     return Dataset(name, X, y, substitute)
