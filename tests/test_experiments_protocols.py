@@ -67,8 +67,11 @@ def test_the_paper_protocol_has_the_gammas_and_the_tie_rule_of_the_authors(
     n_rows, stability, gamma
 ):
     """Gamma depends on the rows and the setting; rules that tie last are dropped."""
-    model = protocol_for("paper").moss(stability, np.zeros((n_rows, 1)))
+    X = np.zeros((n_rows, 1))
+    model = protocol_for("paper").moss(stability, X)
     assert (model.gamma, model.ties) == (gamma, "drop")
+    for learner in (model, *protocol_for("paper").learners(X).values()):
+        assert (learner.n_bins, learner.max_depth, learner.max_features) == (10, 2, 1 / 3)
 
 
 def test_our_protocol_has_our_defaults(mixed):

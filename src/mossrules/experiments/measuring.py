@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from mossrules._typing import FloatArray
 from mossrules.evaluation import Evaluation, evaluate
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.experiments.datasets import Dataset
 from mossrules.experiments.framework import Lab, Row
+from mossrules.experiments.protocols import MedianFilled, MedianFiller
+from mossrules.model import RuleSet
 from mossrules.solver import Status
-from mossrules.stability import Estimate
+from mossrules.stability import Agreement, Estimate
 
 __all__ = [
     "MEASURES",
@@ -23,6 +26,7 @@ __all__ = [
     "marked",
     "mean_of",
     "mean_ranks",
+    "ranks_of",
     "summary_rows",
 ]
 
@@ -32,10 +36,20 @@ PROVEN = (Status.OPTIMAL.value, Status.HEURISTIC.value, "fitted")  # or nothing 
 
 
 def compare(lab: Lab, data: Dataset, learners: Mapping[str, Any], folds: int) -> Evaluation:
-    """Return what learners make of the folds; rows count searches that ended early."""
+    """Return what learners make of the folds; rows count searches that ended early.
+
+    Where they fill in medians, that is done once for all on each fold, so that they can share
+    candidates.
+    """
+    filled = any(isinstance(each, MedianFilled) for each in learners.values())
+    bare = {
+        name: each.learner if isinstance(each, MedianFilled) else each
+        for name, each in learners.items()
+    }
+    prepare = MedianFiller() if filled else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SolveLimitWarning)
-        return evaluate(learners, data.X, data.y, cv=folds, n_jobs=lab.jobs)
+        return evaluate(bare, data.X, data.y, cv=folds, prepare=prepare, n_jobs=lab.jobs)
 
 
 def summary_rows(data: Dataset, found: Evaluation) -> list[Row]:
@@ -56,6 +70,7 @@ def summary_rows(data: Dataset, found: Evaluation) -> list[Row]:
             "r2_se": each.r2_se,
             **{name: _value(value) for name, value in measures.items()},
             "dice_se": None if each.dice is None else each.dice.standard_error,
+            "dice_spread": _spread(found.rule_sets(each.learner)),
             "n_rules": each.n_rules,
             "seconds": each.seconds,
             "search_seconds": each.search_seconds,
@@ -66,6 +81,14 @@ def summary_rows(data: Dataset, found: Evaluation) -> list[Row]:
 
 def _value(measured: Estimate | None) -> float | None:
     return None if measured is None else measured.estimate
+
+
+def _spread(rule_sets: Sequence[RuleSet]) -> float | None:
+    """Return the standard deviation of Dice over pairs: what the paper prints as standard error."""
+    if len(rule_sets) < 2:
+        return None
+    pairs = Agreement.of(rule_sets).similarity("dice")[np.triu_indices(len(rule_sets), 1)]
+    return float(np.std(pairs))
 
 
 def marked(row: Row) -> str:
@@ -90,13 +113,22 @@ def mean_of(rows: Sequence[Row], name: str) -> float:
 
 
 def mean_ranks(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """Return by learner the mean rank in R2 and in Dice over datasets, and the mean of both.
+    """Return by learner the mean rank in R2 and in Dice over datasets, and the mean of both."""
+    found = {}
+    for learner, own in ranks_of(rows, ("r2", "dice")).items():
+        r2, dice = (float(np.mean(each)) if len(each) else float("nan") for each in own.values())
+        found[learner] = {"r2": r2, "dice": dice, "both": (r2 + dice) / 2}
+    return found
+
+
+def ranks_of(rows: Sequence[Row], names: Sequence[str]) -> dict[str, dict[str, FloatArray]]:
+    """Return by learner its ranks in some figures, one for each dataset; rank 1 is the largest.
 
     Learners that tie share the mean of their ranks. Datasets on which one of them failed, or has no
     rules, are left out.
     """
     learners = list(dict.fromkeys(row["learner"] for row in rows))
-    ranks: dict[str, list[Any]] = {"r2": [], "dice": []}
+    ranks: dict[str, list[FloatArray]] = {name: [] for name in names}
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         own = {row["learner"]: row for row in rows if row["dataset"] == dataset}
         if len(own) < len(learners) or any(
@@ -105,12 +137,7 @@ def mean_ranks(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
             continue
         for name, found in ranks.items():
             found.append(rankdata([-own[learner][name] for learner in learners]))
-    if not ranks["r2"]:
-        return {
-            learner: dict.fromkeys(("r2", "dice", "both"), float("nan")) for learner in learners
-        }
-    r2, dice = (np.mean(found, axis=0) for found in ranks.values())
     return {
-        learner: {"r2": float(r2[i]), "dice": float(dice[i]), "both": float(r2[i] + dice[i]) / 2}
+        learner: {name: np.array([each[i] for each in found]) for name, found in ranks.items()}
         for i, learner in enumerate(learners)
     }

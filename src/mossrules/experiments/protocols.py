@@ -14,12 +14,11 @@ same. "ours" takes tables as they are, missing values and categories included, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._typing import AnyArray, FloatArray
@@ -32,9 +31,11 @@ from mossrules.model import RuleSet
 from mossrules.table import Table
 
 __all__ = [
+    "DEFAULT",
     "LEARNERS",
     "MOSS",
     "MedianFilled",
+    "MedianFiller",
     "Protocol",
     "Way",
     "has_missing",
@@ -52,12 +53,14 @@ BASELINES = {
     "RuleFit": RuleFitRegressor,
 }
 LEARNERS = (*MOSS, *BASELINES)  # under the names of the paper's tables, in their order
+DEFAULT = "MOSS"  # at the stability that it has by default
 
 FEW_ROWS = 1000
 GAMMAS = {"high": (0.05, 0.01), "medium": (0.01, 0.001)}  # of the authors: for few rows, for many
 # Their approximate algorithm has no ridge at all; ours needs one, and weights are fitted anew.
 GAMMAS["low"] = GAMMAS["high"]
 GAP = 0.01
+FOREST: dict[str, Any] = {"max_depth": 2, "n_bins": 10, "max_features": 1 / 3}
 OWN: dict[str, dict[str, Any]] = {
     "GLRM": {"source": "own"},  # makes its rules from scratch, in the paper too
     "RuleFit": {"means": "first"},  # as the authors do; see docs/baselines.md
@@ -102,7 +105,7 @@ class Protocol:
         if self.is_paper:
             few, many = GAMMAS.get(str(stability), GAMMAS["high"])
             gamma = few if Table.from_any(X).n_rows <= FEW_ROWS else many
-            model.set_params(gamma=gamma, ties="drop", gap=GAP)
+            model.set_params(gamma=gamma, ties="drop", gap=GAP, refit=True, **FOREST)
         return self._filled(model.set_params(**others), X)
 
     def learners(
@@ -119,16 +122,19 @@ class Protocol:
         shared: dict[str, Any] = {"max_rules": max_rules, "seed": seed, "jobs": jobs}
         found = {}
         for name in names:
-            if name in MOSS:
-                found[name] = self.moss(MOSS[name], X, **shared, **others)
+            if name in (DEFAULT, *MOSS):
+                stability = MOSS.get(name, MossRegressor().stability)
+                found[name] = self.moss(stability, X, **shared, **others)
             elif name in BASELINES:
-                model = BASELINES[name](max_rules, random_state=seed, n_jobs=jobs, **others)
+                given = {**FOREST, **others} if self.is_paper else others
+                model = BASELINES[name](max_rules, random_state=seed, n_jobs=jobs, **given)
                 if self.is_paper:
                     own = OWN if model.generator == "forest" else NO_BOOTSTRAP
                     model.set_params(variant="paper", **own.get(name, {}))
                 found[name] = self._filled(model, X)
             else:
-                raise InvalidParameter(f"There is no learner {name!r}; choose from {LEARNERS}.")
+                known = (DEFAULT, *LEARNERS)
+                raise InvalidParameter(f"There is no learner {name!r}; choose from {known}.")
         return found
 
     def _filled(self, model: Any, X: Any) -> Any:
@@ -171,11 +177,32 @@ def has_missing(X: Any) -> bool:
     return any(np.isnan(column.read(0, table.n_rows)).any() for column in numbers)
 
 
-class MedianFilled(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
-    """A learner that sees, for a missing number, the median of the column's training rows.
+class MedianFiller(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+    """For a missing number, the median of the column's training rows.
 
     A column without any number is 0 throughout.
     """
+
+    def fit(self, X: Any, _y: Any = None) -> Self:
+        """Find the medians."""
+        table = Table.from_any(X)
+        values = {column.name: column.read(0, table.n_rows) for column in table.columns}
+        self.medians_ = {name: _median(each) for name, each in values.items()}
+        return self
+
+    def transform(self, X: Any) -> dict[str, FloatArray]:
+        """Return the columns of a table without gaps."""
+        check_is_fitted(self)
+        table = Table.from_any(X)
+        values = {column.name: column.read(0, table.n_rows) for column in table.columns}
+        return {
+            name: np.where(np.isnan(each), self.medians_[name], each)
+            for name, each in values.items()
+        }
+
+
+class MedianFilled(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn has no types
+    """A learner that sees tables as `MedianFiller` fills them."""
 
     rules_: RuleSet
 
@@ -184,10 +211,8 @@ class MedianFilled(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skle
 
     def fit(self, X: Any, y: Any) -> Self:
         """Find the medians, and fit the learner to the table without gaps."""
-        table = Table.from_any(X)
-        values = {column.name: column.read(0, table.n_rows) for column in table.columns}
-        self.medians_ = {name: _median(each) for name, each in values.items()}
-        self.learner_ = clone(self.learner).fit(_fill(table, self.medians_), y)
+        self.filler_ = MedianFiller().fit(X)
+        self.learner_ = clone(self.learner).fit(self.filler_.transform(X), y)
         for name in ("rules_", "pool_", "solution_"):  # what an evaluation asks for
             if hasattr(self.learner_, name):
                 setattr(self, name, getattr(self.learner_, name))
@@ -196,18 +221,10 @@ class MedianFilled(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # skle
     def predict(self, X: Any) -> FloatArray:
         """Return the learner's predictions of the table without gaps."""
         check_is_fitted(self)
-        found: FloatArray = self.learner_.predict(_fill(Table.from_any(X), self.medians_))
+        found: FloatArray = self.learner_.predict(self.filler_.transform(X))
         return found
 
 
 def _median(values: AnyArray) -> float:
     known = values[~np.isnan(values)]
     return float(np.median(known)) if len(known) else 0.0
-
-
-def _fill(table: Table, medians: Mapping[str, float]) -> dict[str, FloatArray]:
-    filled = {}
-    for column in table.columns:
-        values = column.read(0, table.n_rows)
-        filled[column.name] = np.where(np.isnan(values), medians[column.name], values)
-    return filled

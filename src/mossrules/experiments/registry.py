@@ -12,7 +12,7 @@ from mossrules.table import did_you_mean
 __all__ = ["experiment_names", "find_experiment"]
 
 # To add one: a module of that name (with _ for -) that makes an `Experiment` called EXPERIMENT.
-NAMES = ("motivating", "sliding-window", "approximate", "gamma", "k", "noise")
+NAMES = ("motivating", "sliding-window", "approximate", "performance", "gamma", "k", "noise")
 
 
 def experiment_names() -> tuple[str, ...]:
