@@ -28,6 +28,9 @@ DATASETS = (
 )  # fmt: skip
 
 
+OTHERS = ", other sizes"  # after the name of a dataset; the paper's size comes first for all
+
+
 @dataclass(frozen=True)
 class Settings:
     """What is run."""
@@ -43,17 +46,19 @@ class Settings:
 
 
 def tasks(settings: Settings) -> Sequence[str]:
-    """Return the datasets."""
-    return settings.datasets
+    """Return the datasets with the first number of rules, and then again with the others."""
+    again = [f"{name}{OTHERS}" for name in settings.datasets] if settings.sizes[1:] else []
+    return [*settings.datasets, *again]
 
 
 def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
     """Return one row for each learner and number of rules."""
-    data = lab.load(task)
+    data = lab.load(task.removesuffix(OTHERS))
+    sizes = settings.sizes[1:] if task.endswith(OTHERS) else settings.sizes[:1]
     names = settings.learners if lab.protocol.is_paper else settings.ours
     learners: dict[str, Any] = {}
     kinds = []
-    for size, name in product(settings.sizes, names):
+    for size, name in product(sizes, names):
         limit = {"time_limit": settings.seconds} if name in (DEFAULT, *MOSS) else {}
         given: dict[str, Any] = {"seed": settings.seed, "jobs": lab.jobs, **limit}
         model = lab.protocol.learners(
