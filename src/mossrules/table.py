@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from mossrules._typing import FloatArray
-from mossrules.columns import NUMBERS, Column, as_vector, make_column, unmasked
+from mossrules.columns import NUMBERS, Column, Vector, as_vector, make_column, unmasked
 from mossrules.exceptions import (
     InvalidTable,
     InvalidTarget,
@@ -93,20 +93,29 @@ def split_target(X: Any, y: Any) -> tuple[Table, FloatArray]:
 
     `y` is the values, or the name of the column of `X` that holds them.
     """
+    table, column = split_column(X, y)
+    return table, finite_numbers(column, table.n_rows)
+
+
+def split_column(X: Any, y: Any) -> tuple[Table, Column]:
+    """Return the table of features, and the target as a column of any kind."""
     table = Table.from_any(X)
     if isinstance(y, str):
         column = _target_column(table, y)
         table = table.without(y)
-        target = _finite_numbers(column, table.n_rows)
     else:
-        target = read_vector(y, "y", table.n_rows)
+        column = make_column("y", _one_per_row(y, "y", table.n_rows))
     if not table.columns:
         raise InvalidTable("The table has no columns besides the target; add features.")
-    return table, target
+    return table, column
 
 
 def read_vector(values: Any, name: str, n_rows: int) -> FloatArray:
     """Return `values` as n_rows finite float64 numbers (the target, or sample weights)."""
+    return finite_numbers(make_column(name, _one_per_row(values, name, n_rows)), n_rows)
+
+
+def _one_per_row(values: Any, name: str, n_rows: int) -> Vector:
     if values is None:
         raise InvalidTarget(
             f"The target {name} is None: this requires y to be passed, but the target y is None; "
@@ -124,7 +133,7 @@ def read_vector(values: Any, name: str, n_rows: int) -> FloatArray:
             f"{name} has {len(vector)} values but the table has {n_rows} rows; "
             "pass one value per row."
         )
-    return _finite_numbers(make_column(name, vector), n_rows)
+    return vector
 
 
 def _target_column(table: Table, name: str) -> Column:
@@ -142,7 +151,8 @@ def _target_column(table: Table, name: str) -> Column:
     )
 
 
-def _finite_numbers(column: Column, n_rows: int) -> FloatArray:
+def finite_numbers(column: Column, n_rows: int) -> FloatArray:
+    """Return the values of a column that has to hold numbers, none of them missing."""
     try:
         numbers = column.read(0, n_rows)
     except MossError as error:

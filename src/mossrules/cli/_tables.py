@@ -36,12 +36,12 @@ __all__ = [
 
 def rules_table(ruleset: RuleSet) -> Table:
     """Return the rules with their weights, the share of rows and the share of trees."""
-    from mossrules.model.figures import HEADER, table_rows  # noqa: PLC0415  loads NumPy
+    from mossrules.model.figures import header, table_rows  # noqa: PLC0415  loads NumPy
 
-    table = Table()
-    for heading in HEADER[:-1]:
+    table, (*figures, rule) = Table(), header(ruleset)
+    for heading in figures:
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(HEADER[-1], overflow="fold")
+    table.add_column(rule, overflow="fold")
     for row in table_rows(ruleset):
         cells = (row.weight, row.support, row.proportion, row.rule)
         table.add_row(*map(Text, cells))  # not as markup: names of columns have brackets too

@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from copy import copy
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, RegressorMixin
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mossrules._typing import FloatArray
+from mossrules._typing import AnyArray, FloatArray
 from mossrules.candidates import Candidates
+from mossrules.columns import Label
 from mossrules.estimators.finding import find_in_rows, generation
-from mossrules.estimators.inputs import read_features, read_training, take_names, target_name
+from mossrules.estimators.inputs import (
+    read_features,
+    read_labelled,
+    read_training,
+    take_names,
+    target_name,
+)
+from mossrules.estimators.labels import Labelled, plain_label, read_labels
 from mossrules.estimators.order import Rows
-from mossrules.model import RuleSet
+from mossrules.exceptions import InvalidParameter
+from mossrules.model import RuleSet, RuleSets
 from mossrules.model.importance import column_shares
 from mossrules.pool import CandidatePool
-from mossrules.table import split_target
+from mossrules.table import Table, split_column, split_target
 
-__all__ = ["RuleRegressor"]
+__all__ = ["RuleClassifier", "RuleEstimator", "RuleRegressor"]
 
 
-class RuleRegressor(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]  # sklearn has no types
-    """A scikit-learn regressor that chooses some of many candidate rules.
+class RuleEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # sklearn has no types
+    """A scikit-learn estimator that chooses some of many candidate rules.
 
     A learner has the parameters of the search (see `generation`) and `n_jobs`, and says how its
     parameters are checked and how it learns from candidates. It may look for others.
     """
 
-    rules_: RuleSet
+    rules_: Any
     candidates_: Candidates
     pool_: CandidatePool
     n_jobs: int | None
@@ -54,7 +66,45 @@ class RuleRegressor(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         """Return the candidates to choose from."""
         return find_in_rows(rows, **generation(self))
 
-    # --- fitting --------------------------------------------------------------------------------
+    def _take_target(self, y: Any) -> None:
+        self._target = y if isinstance(y, str) else None
+        self._target_name = target_name(y)
+
+    def _take_found(self, candidates: Candidates, target: str | None) -> None:
+        """Make ready to learn from candidates that were found before."""
+        self._check_parameters()
+        take_names(self, candidates)
+        self._target = None if target in candidates.binning.names else target
+        self._target_name = target
+        self._take(candidates)
+
+    def _take(self, candidates: Candidates) -> None:
+        self.candidates_ = candidates
+        self.pool_ = candidates.pool
+
+    def _features(self, X: Any) -> Table:
+        """Return the columns of training."""
+        check_is_fitted(self)
+        return read_features(self, X, self._target)
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each column of X in what the rules move; all 0 where they move nothing."""
+        check_is_fitted(self)
+        return column_shares(self.rules_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # sklearn has no types
+    """A regressor whose predictions are those of `rules_`."""
+
+    rules_: RuleSet
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find rules and choose among them.
@@ -69,8 +119,7 @@ class RuleRegressor(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         """
         self._check_parameters()
         rows = read_training(self, X, y, sample_weight)
-        self._target = y if isinstance(y, str) else None
-        self._target_name = target_name(y)
+        self._take_target(y)
         self._take(self._find(rows))
         self._learn(rows)
         return self
@@ -91,39 +140,142 @@ class RuleRegressor(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         self._learn(None)
         return self
 
-    def _take_found(self, candidates: Candidates, target: str | None) -> None:
-        """Make ready to learn from candidates that were found before."""
-        self._check_parameters()
-        take_names(self, candidates)
-        self._target = None if target in candidates.binning.names else target
-        self._target_name = target
-        self._take(candidates)
-
-    def _take(self, candidates: Candidates) -> None:
-        self.candidates_ = candidates
-        self.pool_ = candidates.pool
-
-    # --- using ----------------------------------------------------------------------------------
-
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row; bit for bit that of `rules_`."""
-        check_is_fitted(self)
-        return self.rules_.predict(read_features(self, X, self._target))
+        return self.rules_.predict(self._features(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R2 of the predictions; `y` may be the name of a column of X, as in `fit`."""
         values = split_target(X, y)[1] if isinstance(y, str) else y
         return float(super().score(X, values, sample_weight))
 
+
+class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # sklearn has no types
+    """A classifier whose log-odds are those of `rules_`.
+
+    Of two classes, the rules are for the second in `classes_`: `_learn` sets `rules_` from the
+    candidates of a target that is 1 there and 0 elsewhere, with `link="logit"` and the outcome
+    `_outcome`. Of more classes, each has a learner of its own against all others, in `estimators_`,
+    and `rules_` are `RuleSets`.
+
+    `class_weight`, where a learner has it, multiplies the weights of rows.
+    """
+
+    rules_: RuleSet | RuleSets
+    classes_: AnyArray
+    estimators_: dict[Label, Any]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find rules and choose among them; with more than two classes, for each class.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, dict of columns, or two-dimensional array
+        y : one label per row (text, truth values or whole numbers), or the name of the target's
+            column in X
+        sample_weight : one non-negative number per row
+            Whole numbers are repetitions of rows, exactly, unless they add up to more than ten
+            times the rows; others multiply the rows' part in the forest and in the loss.
+        """
+        self._check_parameters()
+        class_weight = getattr(self, "class_weight", None)
+        labelled = read_labelled(self, X, y, sample_weight, class_weight)
+        self._take_target(y)
+        self._take_classes(labelled.classes)
+        if len(labelled.classes) == 2:
+            self._fit_rows(labelled.rows(1))
+        else:
+            self._fit_each(labelled)
+        return self
+
+    def fit_candidates(
+        self,
+        candidates: Candidates,
+        *,
+        target: str | None = None,
+        classes: Sequence[Label] = (0, 1),
+    ) -> Self:
+        """Choose among rules that were found before; rows are not needed for that.
+
+        Parameters
+        ----------
+        candidates : Candidates
+            Found for a target that is 1 in the second of two classes and 0 in the first; see
+            `mossrules.estimators.candidates_for`.
+        target : name of the target, if it has one; `predict` ignores a column of that name
+        classes : the two labels
+        """
+        if len(classes) != 2:
+            raise InvalidParameter(
+                f"classes has {len(classes)} labels, and candidates are those of two classes; "
+                "pass two, or call fit."
+            )
+        self._take_classes(np.asarray(classes))
+        self._take_found(candidates, target)
+        self._learn(None)
+        return self
+
+    def _take_classes(self, classes: AnyArray, outcome: Label | None = None) -> None:
+        self.classes_ = classes
+        if hasattr(self, "estimators_"):
+            del self.estimators_  # of an earlier fit
+        self._outcome = plain_label(classes[1]) if outcome is None else outcome
+
+    def _fit_rows(self, rows: Rows) -> Self:
+        """Learn to tell the rows of target 1 from those of target 0."""
+        self._take(self._find(rows))
+        self._learn(rows)
+        return self
+
+    def _fit_each(self, labelled: Labelled) -> None:
+        """Learn one rule set for each class, against all others."""
+        self.estimators_ = {
+            label: self._member(label)._fit_rows(labelled.rows(position))  # noqa: SLF001  ours
+            for position, label in enumerate(map(plain_label, labelled.classes))
+        }
+        self._gather()
+
+    def _member(self, label: Label) -> Self:
+        """Return the learner of one class against all others."""
+        member = copy(self)  # not a clone, which would empty a fitted ensemble of rules
+        member._take_classes(np.array([False, True]), label)  # noqa: SLF001
+        return member
+
+    def _gather(self) -> None:
+        """Set what a model of several classes has, from its members."""
+        self.rules_ = RuleSets({label: each.rules_ for label, each in self.estimators_.items()})
+        for name in ("candidates_", "pool_"):
+            setattr(self, name, {label: getattr(m, name) for label, m in self.estimators_.items()})
+
+    # --- using ----------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return log-odds of the second class (rows,), or of each of several (rows, classes)."""
+        table = self._features(X)
+        return self.rules_.decision_function(table)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class, in the order of `classes_`: (rows, classes)."""
+        table = self._features(X)
+        return self.rules_.predict_proba(table)
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the most probable class of each row."""
+        totals = self.decision_function(X)
+        codes = (totals > 0).astype(np.int64) if totals.ndim == 1 else totals.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows classified right; `y` may be the name of a column of X."""
+        if isinstance(y, str):
+            table, column = split_column(X, y)
+            classes, codes = read_labels(column, table.n_rows, least=1)
+            y = classes[codes]
+        return float(super().score(X, y, sample_weight))
+
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of each column of X in what the rules move; all 0 where they move nothing."""
+        """Share of each column of X in what the rules move; the mean over classes."""
         check_is_fitted(self)
-        return column_shares(self.rules_)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
+        sets = [*self.rules_.values()] if isinstance(self.rules_, RuleSets) else [self.rules_]
+        return np.asarray(np.mean([column_shares(each) for each in sets], axis=0))

@@ -16,23 +16,42 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
+from mossrules._typing import FloatArray
 from mossrules.candidates import Candidates, read_weights
+from mossrules.columns import Column
+from mossrules.estimators.labels import Labelled, read_labels, weigh_classes
 from mossrules.estimators.order import Rows, settle_rows
 from mossrules.exceptions import InvalidTable
-from mossrules.table import Table, split_target
+from mossrules.table import Table, finite_numbers, split_column
 
-__all__ = ["read_features", "read_training", "take_names", "target_name"]
+__all__ = ["read_features", "read_labelled", "read_training", "take_names", "target_name"]
 
 
 def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     """Return the rows to learn from; names and number of features are set on the estimator."""
+    table, column, weights = _read(estimator, X, y, sample_weight)
+    return settle_rows(table, finite_numbers(column, table.n_rows), weights)
+
+
+def read_labelled(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any = None
+) -> Labelled:
+    """Return the rows with their classes; names and number of features are set as well."""
+    table, column, weights = _read(estimator, X, y, sample_weight)
+    classes, codes = read_labels(column, table.n_rows)
+    return Labelled(table, classes, codes, weigh_classes(classes, codes, weights, class_weight))
+
+
+def _read(
+    estimator: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[Table, Column, FloatArray | None]:
     if getattr(y, "shape", ())[1:] == (1,):
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected; pass y.ravel() instead.",
             DataConversionWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    table, target = split_target(X, y)
+    table, column = split_column(X, y)
     if table.n_rows < 2:
         raise InvalidTable(
             f"The table has {table.n_rows} sample(s) (n_samples={table.n_rows}) while a minimum of "
@@ -41,7 +60,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     weights = read_weights(sample_weight, table.n_rows)
     _check_names(estimator, without(X, y) if isinstance(y, str) else X, reset=True)
     named = hasattr(estimator, "feature_names_in_")
-    return settle_rows(replace(table, named=named), target, weights)
+    return replace(table, named=named), column, weights
 
 
 def take_names(estimator: Any, candidates: Candidates) -> None:

@@ -2,5 +2,6 @@
 
 from mossrules.model.explanation import Explanation
 from mossrules.model.ruleset import RuleSet
+from mossrules.model.rulesets import RuleSets
 
-__all__ = ["Explanation", "RuleSet"]
+__all__ = ["Explanation", "RuleSet", "RuleSets"]

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mossrules._frames import Backend, make_frame
+from mossrules.columns import Label
 from mossrules.model.figures import INTERCEPT, format_amounts, one_line
+from mossrules.model.link import Link, event_text, inverse_link
 from mossrules.rules import Rule
 
 __all__ = ["Explanation"]
@@ -26,6 +28,8 @@ class Explanation:
     holds: tuple[bool, ...]
     intercept: float
     target: str | None = None
+    link: Link = "identity"
+    outcome: Label | None = None
 
     @property
     def contributions(self) -> tuple[float, ...]:
@@ -36,7 +40,12 @@ class Explanation:
 
     @property
     def prediction(self) -> float:
-        """The intercept and all contributions."""
+        """The intercept and all contributions; with the link "logit", the probability."""
+        return float(inverse_link(self.link, self.total))
+
+    @property
+    def total(self) -> float:
+        """The intercept and all contributions; with the link "logit", log-odds."""
         total = self.intercept
         for contribution in self.contributions:
             total += contribution
@@ -56,19 +65,23 @@ class Explanation:
 
     def __repr__(self) -> str:
         held = [position for position, holds in enumerate(self.holds) if holds]
-        figures = [self.intercept, *(self.weights[i] for i in held), self.prediction]
+        figures = [self.intercept, *(self.weights[i] for i in held), self.total]
         words = [INTERCEPT, *(one_line(self.texts[i]) for i in held)]
         *amounts, total = format_amounts(figures, self.weights)
         width = max(map(len, [*amounts, total]))
-        name = "prediction" if self.target is None else f"predicted {one_line(self.target)}"
         silent = len(self.holds) - len(held)
         rest = f" ({silent} other rule{'s do' if silent != 1 else ' does'} not hold)"
-        return "\n".join(
-            [
-                *(
-                    f"  {amount:>{width}}  {text}"
-                    for amount, text in zip(amounts, words, strict=True)
-                ),
-                f"= {total:>{width}}  {name}{rest if silent else ''}",
-            ]
-        )
+        lines = [
+            f"  {amount:>{width}}  {text}" for amount, text in zip(amounts, words, strict=True)
+        ]
+        lines.append(f"= {total:>{width}}  {self._name}{rest if silent else ''}")
+        if self.link == "logit":
+            lines.append(f"  {self.prediction:>{width}.3f}  probability, 1 / (1 + exp(-log-odds))")
+        return "\n".join(lines)
+
+    @property
+    def _name(self) -> str:
+        """What the total is."""
+        if self.link == "logit":
+            return f"log-odds of {one_line(event_text(self.target, self.outcome))}"
+        return "prediction" if self.target is None else f"predicted {one_line(self.target)}"

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mossrules.model.link import event_text
+
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
 
-__all__ = ["HEADER", "INTERCEPT", "Row", "format_amounts", "one_line", "table_rows"]
+__all__ = ["INTERCEPT", "Row", "format_amounts", "header", "one_line", "predicted", "table_rows"]
 
 DIGITS = 4  # of the largest weight; the others have as many decimals
-HEADER = ("weight", "rows", "trees", "rule")
 INTERCEPT = "(intercept)"
 
 
@@ -25,6 +26,18 @@ class Row:
     support: str
     proportion: str
     rule: str
+
+
+def header(ruleset: RuleSet) -> tuple[str, str, str, str]:
+    """Return the titles of the columns that `Row` has."""
+    return ("log-odds" if ruleset.link == "logit" else "weight", "rows", "trees", "rule")
+
+
+def predicted(ruleset: RuleSet) -> str:
+    """Return in words what the weights add up to, to begin a sentence with."""
+    if ruleset.link == "logit":
+        return f"The log-odds of {one_line(event_text(ruleset.target, ruleset.outcome))}"
+    return "The prediction" if ruleset.target is None else f"Predicted {one_line(ruleset.target)}"
 
 
 def table_rows(ruleset: RuleSet) -> list[Row]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from mossrules.model.figures import HEADER, one_line, table_rows
+from mossrules.model.figures import header, one_line, table_rows
+from mossrules.model.link import event_text
 
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
@@ -18,8 +19,13 @@ TEXT = '<td style="text-align: left; white-space: pre-wrap">{}</td>'
 
 def to_html(ruleset: RuleSet) -> str:
     """Return a table; everything that comes from the data is escaped."""
-    target = "the prediction" if ruleset.target is None else one_line(ruleset.target)
-    head = "".join(f"<th>{title}</th>" for title in HEADER)
+    caption = "Rules for the prediction: add the weights of those that hold"
+    if ruleset.link == "logit":
+        event = escape(one_line(event_text(ruleset.target, ruleset.outcome)))
+        caption = f"Rules for the log-odds of {event}: add those of the rules that hold"
+    elif ruleset.target is not None:
+        caption = caption.replace("the prediction", escape(one_line(ruleset.target)))
+    head = "".join(f"<th>{title}</th>" for title in header(ruleset))
     body = "".join(
         "<tr>"
         + "".join(NUMBER.format(escape(cell)) for cell in (row.weight, row.support, row.proportion))
@@ -28,6 +34,6 @@ def to_html(ruleset: RuleSet) -> str:
         for row in table_rows(ruleset)
     )
     return (
-        f"<table><caption>Rules for {escape(target)}: add the weights of those that hold</caption>"
+        f"<table><caption>{caption}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mossrules.model.figures import HEADER, table_rows
+from mossrules.model.figures import header, table_rows
 
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
@@ -39,7 +39,7 @@ def to_latex(ruleset: RuleSet) -> str:
     lines = [
         r"\begin{tabular}{rrrl}",
         r"\toprule",
-        " & ".join(HEADER) + r" \\",
+        " & ".join(header(ruleset)) + r" \\",
         r"\midrule",
     ]
     for row in table_rows(ruleset):

@@ -21,7 +21,7 @@ __all__ = ["to_python"]
 
 HEAD = '''\
 def {name}(row):
-    """Return the prediction for a row: a mapping from column names to values.
+    """Return {what} for a row: a mapping from column names to values.
 
     A missing value is None or NaN; a column that is not there is a KeyError.
     """
@@ -59,6 +59,14 @@ LABEL = """\
 
 """
 
+# Without an overflow for any sum.
+PROBABILITY = """\
+    from math import exp
+
+    odds = exp(-abs(total))
+    return (1.0 if total > 0 else odds) / (1.0 + odds)
+"""
+
 
 def to_python(ruleset: RuleSet, name: str) -> str:
     """Return the source of a function `name`."""
@@ -68,7 +76,9 @@ def to_python(ruleset: RuleSet, name: str) -> str:
         )
     columns = ruleset.binning.columns
     variables = {column.name: f"v{number}" for number, column in enumerate(columns)}
-    parts = [HEAD.format(name=name)]
+    is_probability = ruleset.link == "logit"
+    what = "the probability" if is_probability else "the prediction"
+    parts = [HEAD.format(name=name, what=what)]
     if columns:
         parts.append(IS_MISSING)
     if any(column.kind in NUMBERS for column in columns):
@@ -82,7 +92,7 @@ def to_python(ruleset: RuleSet, name: str) -> str:
         tests = [value_test(each, ruleset.binning[each.feature]) for each in rule.conditions]
         holds = " and ".join(_test(test, variables[test.feature]) for test in tests)
         parts.append(f"    # {one_line(text)}\n    if {holds}:\n        total += {weight!r}\n")
-    return "".join([*parts, "    return total\n"])
+    return "".join([*parts, PROBABILITY if is_probability else "    return total\n"])
 
 
 def _read(column: BinnedColumn) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from mossrules._typing import AnyArray, BoolArray, FloatArray
 from mossrules.binning import Binning
 from mossrules.candidates import Candidates
 from mossrules.chunks import RowRange, row_ranges
+from mossrules.columns import Label
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.explanation import Explanation
 from mossrules.model.figures import one_line
 from mossrules.model.html import to_html
 from mossrules.model.importance import feature_importances, importance_frame, rule_importances
 from mossrules.model.latex import to_latex
+from mossrules.model.link import Link, inverse_link
 from mossrules.model.python import to_python
 from mossrules.model.rows import used_columns, used_values
 from mossrules.model.sql import to_sql
@@ -39,6 +41,9 @@ class RuleSet:
     The prediction is the intercept plus the weights of the rules that hold, added in float64 in
     the order of `rules`: the same bits here, in `explain` and in exported programs.
 
+    With `link="logit"` that sum is the log-odds of an outcome, and the prediction its probability,
+    1 / (1 + exp(-sum)): each rule that holds multiplies the odds by the exponential of its weight.
+
     Rules are put in the order in which someone who has to answer for them reads them: those that
     move a prediction most come first (ties in the fixed order of the rules themselves).
 
@@ -58,6 +63,8 @@ class RuleSet:
     support : share of the training rows (of their weight) on which each rule holds
     proportion : share of the trees that contained each rule
     target : name of the target, if it has one
+    link : "identity", or "logit" where weights are log-odds and predictions are probabilities
+    outcome : with "logit", the class whose probability is predicted
 
     Examples
     --------
@@ -82,8 +89,11 @@ class RuleSet:
     support: FloatArray
     proportion: FloatArray
     target: str | None = None
+    link: Link = "identity"
+    outcome: Label | None = None
 
     def __post_init__(self) -> None:
+        _check_link(self.link, self.outcome)
         rules = tuple(self.rules)
         weights = _numbers("weights", self.weights, len(rules)) + 0.0  # there is no -0.0 in a sum
         shares = {
@@ -116,11 +126,14 @@ class RuleSet:
         intercept: float,
         *,
         target: str | None = None,
+        link: Link = "identity",
+        outcome: Label | None = None,
     ) -> RuleSet:
         """Return the rules at some positions of the candidates, with weights in target units.
 
         The columns that a solver weighs are `statistics.values` times 0 or 1 of a scaled target:
-        a weight w of its own is `w * statistics.values[i] * statistics.target_scale` here.
+        a weight w of its own is `w * statistics.values[i] * statistics.target_scale` here; with
+        the link "logit" it is `w * statistics.values[i]`.
         """
         chosen = [int(position) for position in positions]
         if not all(0 <= position < len(candidates) for position in chosen):
@@ -137,6 +150,8 @@ class RuleSet:
             support=candidates.statistics.support[chosen] / candidates.statistics.n,
             proportion=candidates.pool.proportions[chosen],
             target=target,
+            link=link,
+            outcome=outcome,
         )
 
     # --- as a collection of rules ---------------------------------------------------------------
@@ -171,24 +186,39 @@ class RuleSet:
     def __reduce__(self) -> tuple[type[RuleSet], tuple[object, ...]]:
         # Through the constructor, so that a copy is as immutable as the original.
         fields = (self.rules, self.weights, self.intercept, self.binning, self.columns)
-        return RuleSet, (*fields, self.support, self.proportion, self.target)
+        shares = (self.support, self.proportion)
+        return RuleSet, (*fields, *shares, self.target, self.link, self.outcome)
 
     # --- predictions ----------------------------------------------------------------------------
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the prediction for each row of a table.
+        """Return the prediction for each row of a table; with the link "logit", the probability.
 
         Columns are found by name, whatever their order, and others may be there; an array has all
         columns of training, in the same order. After training on an array, so has any table that
         lacks the names x0, x1, ... which stand in the rules.
         """
+        return np.asarray(inverse_link(self.link, self.decision_function(X)), dtype=np.float64)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities that the outcome is not there, and that it is: (rows, 2)."""
+        if self.link != "logit":
+            raise InvalidParameter("These rules predict a number and no probability; call predict.")
+        there = self.predict(X)
+        return np.column_stack([1.0 - there, there])
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the intercept plus the weights of the rules that hold, for each row of a table.
+
+        With the link "logit" these are log-odds, else they are the predictions.
+        """
         table = used_columns(X, self.binning, self.columns)
-        predictions = np.full(table.n_rows, self.intercept)
+        totals = np.full(table.n_rows, self.intercept)
         for rows, holds in self._activations(table):
-            part = predictions[rows.start : rows.stop]
+            part = totals[rows.start : rows.stop]
             for weight, where in zip(self.weights, holds, strict=True):
                 np.add(part, weight, out=part, where=where)
-        return predictions
+        return totals
 
     def holds(self, X: Any) -> BoolArray:
         """Return for each row of a table and each rule whether it holds there: (rows, rules)."""
@@ -208,6 +238,8 @@ class RuleSet:
             holds=tuple(holds.tolist()),
             intercept=self.intercept,
             target=self.target,
+            link=self.link,
+            outcome=self.outcome,
         )
 
     def _holds(self, table: Table) -> BoolArray:
@@ -247,17 +279,19 @@ class RuleSet:
     def to_frame(self, backend: Backend | None = None) -> Any:
         """Return a row per rule: its text, weight, support and proportion.
 
-        As a pandas frame, or polars or pyarrow by name.
+        With the link "logit", `odds_ratio` is what the odds are multiplied by where it holds. As a
+        pandas frame, or polars or pyarrow by name.
         """
-        return make_frame(
-            {
-                "rule": self.texts,
-                "weight": self.weights.tolist(),
-                "support": self.support.tolist(),
-                "proportion": self.proportion.tolist(),
-            },
-            backend,
-        )
+        columns = {
+            "rule": self.texts,
+            "weight": self.weights.tolist(),
+            "support": self.support.tolist(),
+            "proportion": self.proportion.tolist(),
+        }
+        if self.link == "logit":
+            with np.errstate(over="ignore"):
+                columns["odds_ratio"] = np.exp(self.weights).tolist()
+        return make_frame(columns, backend)
 
     def to_markdown(self) -> str:
         """Return a table in GitHub's Markdown."""
@@ -288,6 +322,8 @@ class RuleSet:
     ) -> str:
         """Return the prediction as an SQL expression or, with a table, as a whole SELECT.
 
+        A probability is written without EXP, which not every SQLite has: as a product of odds.
+
         Parameters
         ----------
         table : name of the table, or names such as ("schema", "table")
@@ -311,6 +347,15 @@ class RuleSet:
 
 
 # --- checks -------------------------------------------------------------------------------------
+
+
+def _check_link(link: str, outcome: object) -> None:
+    if link not in get_args(Link):
+        raise InvalidParameter(f"link is {link!r}; choose 'identity' or 'logit'.")
+    if outcome is not None and (link != "logit" or not isinstance(outcome, Label)):
+        raise InvalidParameter(
+            f"outcome is {outcome!r}; pass text, a number or a truth value, with link='logit' only."
+        )
 
 
 def _numbers(name: str, values: Any, n: int) -> FloatArray:

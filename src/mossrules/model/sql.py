@@ -8,6 +8,8 @@ What databases do not agree on, and what is done about it:
   bits; `0.1e0` is a double everywhere. SQLite may read a literal of many digits as the next
   double, so a cut of more than a few digits is a division of whole numbers, which is exact.
 * Whole numbers beyond 2^53 are compared as doubles, as in training, only after a cast.
+* EXP. Some builds of SQLite have none. A probability is 1 / (1 + 1 / odds), and 1 / odds is a
+  product of constants, one for each rule that holds.
 * Quotes. SQLite takes "name" for a string where there is no such column; `name` it does not.
 """
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["DIALECTS", "to_sql"]
 
 LARGEST = "1.7976931348623157e308"  # of the finite numbers; NaN is above it where there is NaN
+MOST_LOG_ODDS = 700.0  # whose exponential, and that of its opposite, is a double
 EXACT = 1 << 53  # whole numbers up to here are doubles
 EXACT_POWER = 22  # so are powers of ten up to this one
 
@@ -60,19 +63,38 @@ def to_sql(
     if keep and table is None:
         raise InvalidParameter("keep names columns of a SELECT; pass the table as well.")
     speaker = DIALECTS[dialect]
-    # A cast makes doubles of all that is added to it, also where literals are decimals.
-    terms = [f"CAST({weight_literal(ruleset.intercept)} AS DOUBLE PRECISION)"]
-    for rule, weight in zip(ruleset.rules, ruleset.weights.tolist(), strict=True):
-        holds = _rule(rule, ruleset, speaker)
-        terms.append(f"CASE WHEN {holds} THEN {weight_literal(weight)} ELSE 0 END")
-    expression = "(" + "\n  + ".join(terms) + ")"
+    is_probability = ruleset.link == "logit"
+    expression = (_probability if is_probability else _total)(ruleset, speaker)
     if table is None:
         return expression
     names = [table] if isinstance(table, str) else table
     source = ".".join(_name(name, speaker) for name in names)
     selected = [_name(name, speaker) for name in keep]
-    selected.append(f"{expression} AS {_name('prediction', speaker)}")
+    column = "probability" if is_probability else "prediction"
+    selected.append(f"{expression} AS {_name(column, speaker)}")
     return f"SELECT {', '.join(selected)}\nFROM {source}"
+
+
+def _total(ruleset: RuleSet, dialect: Dialect) -> str:
+    """Return the intercept plus the weights of the rules that hold."""
+    # A cast makes doubles of all that is added to it, also where literals are decimals.
+    terms = [f"CAST({weight_literal(ruleset.intercept)} AS DOUBLE PRECISION)"]
+    for rule, weight in zip(ruleset.rules, ruleset.weights.tolist(), strict=True):
+        holds = _rule(rule, ruleset, dialect)
+        terms.append(f"CASE WHEN {holds} THEN {weight_literal(weight)} ELSE 0 END")
+    return "(" + "\n  + ".join(terms) + ")"
+
+
+def _probability(ruleset: RuleSet, dialect: Dialect) -> str:
+    """Return 1 / (1 + exp(-total)), with the exponential as a product of one factor per rule."""
+    weights = ruleset.weights.tolist()
+    if abs(ruleset.intercept) + sum(map(abs, weights)) > MOST_LOG_ODDS:
+        return f"(1 / (1 + EXP(-{_total(ruleset, dialect)})))"  # a product might overflow
+    factors = [f"CAST({weight_literal(math.exp(-ruleset.intercept))} AS DOUBLE PRECISION)"]
+    for rule, weight in zip(ruleset.rules, weights, strict=True):
+        holds = _rule(rule, ruleset, dialect)
+        factors.append(f"CASE WHEN {holds} THEN {weight_literal(math.exp(-weight))} ELSE 1 END")
+    return "(1 / (1 + " + "\n  * ".join(factors) + "))"
 
 
 # --- conditions -----------------------------------------------------------------------------------

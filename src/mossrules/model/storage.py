@@ -45,6 +45,7 @@ def to_json(ruleset: RuleSet) -> str:
         "format": FORMAT,
         "version": VERSION,
         "target": ruleset.target,
+        **_write_link(ruleset),
         "intercept": ruleset.intercept,
         "columns": list(ruleset.columns),
         "named": ruleset.binning.named,
@@ -83,6 +84,8 @@ def from_json(cls: type[RuleSet], text: str | bytes) -> RuleSet:
             support=_floats(content["rules"], "support"),
             proportion=_floats(content["rules"], "proportion"),
             target=content["target"],
+            link=content.get("link", "identity"),
+            outcome=_read_outcome(content.get("outcome")),
         )
     except MossError as reason:
         brief = str(reason).rstrip(".")[:200]
@@ -93,6 +96,21 @@ def from_json(cls: type[RuleSet], text: str | bytes) -> RuleSet:
             f"{REMEDY}."
         )
     return ruleset
+
+
+def _write_link(ruleset: RuleSet) -> dict[str, Any]:
+    """Return what is there with a link only: rule sets without are as they always were."""
+    if ruleset.link == "identity":
+        return {}
+    outcome = ruleset.outcome
+    return {
+        "link": ruleset.link,
+        "outcome": None if outcome is None else _write_label(outcome),
+    }
+
+
+def _read_outcome(content: Any) -> Label | None:
+    return None if content is None else _read_label(content)
 
 
 def _floats(rules: Sequence[Mapping[str, Any]], field: str) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from typing import TYPE_CHECKING
 
-from mossrules.model.figures import HEADER, one_line, table_rows
+from mossrules.model.figures import header, predicted, table_rows
 
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
@@ -15,23 +15,25 @@ __all__ = ["to_markdown", "to_text"]
 
 def to_text(ruleset: RuleSet) -> str:
     """Return a table for people to read."""
-    rows = table_rows(ruleset)
-    width = max(len(HEADER[0]), *(len(row.weight) for row in rows))
-    target = "The prediction" if ruleset.target is None else f"Predicted {one_line(ruleset.target)}"
+    rows, titles = table_rows(ruleset), header(ruleset)
+    width = max(len(titles[0]), *(len(row.weight) for row in rows))
+    are = "are" if ruleset.link == "logit" else "is"
     lines = [
-        f"{target} is the sum of the weights of the rules that hold.",
-        f"  {HEADER[0]:>{width}}  {HEADER[1]:>6}  {HEADER[2]:>6}  {HEADER[3]}",
+        f"{predicted(ruleset)} {are} the sum of the weights of the rules that hold.",
+        f"  {titles[0]:>{width}}  {titles[1]:>6}  {titles[2]:>6}  {titles[3]}",
         *(
             f"  {row.weight:>{width}}  {row.support:>6}  {row.proportion:>6}  {row.rule}"
             for row in rows
         ),
     ]
+    if ruleset.link == "logit":
+        lines.append("The probability is 1 / (1 + exp(-log-odds)).")
     return "\n".join(lines)
 
 
 def to_markdown(ruleset: RuleSet) -> str:
     """Return a table in GitHub's Markdown; rules are code, so nothing in them is markup."""
-    lines = [f"| {' | '.join(HEADER)} |", "|---:|---:|---:|:---|"]
+    lines = [f"| {' | '.join(header(ruleset))} |", "|---:|---:|---:|:---|"]
     lines += [
         f"| {row.weight} | {row.support} | {row.proportion} | {_code(row.rule)} |"
         for row in table_rows(ruleset)

@@ -1,0 +1,144 @@
+"""Labels of any kind -> classes and numbers: what a classifier learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mossrules._checks import check_number
+from mossrules._typing import AnyArray, FloatArray, IntArray
+from mossrules.columns import NUMBERS, Column, Kind, Label
+from mossrules.estimators.order import Rows, settle_rows
+from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError
+from mossrules.table import Table
+
+__all__ = ["Labelled", "check_class_weight", "plain_label", "read_labels", "weigh_classes"]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows as they were given, each with the position of its class among the classes."""
+
+    table: Table
+    classes: AnyArray
+    codes: IntArray
+    weights: FloatArray | None
+
+    def rows(self, position: int) -> Rows:
+        """Return the rows to learn from, with the target 1 in a class and 0 elsewhere."""
+        target = (self.codes == position).astype(np.float64)
+        return settle_rows(self.table, target, self.weights)
+
+
+def read_labels(column: Column, n_rows: int, *, least: int = 2) -> tuple[AnyArray, IntArray]:
+    """Return the classes, sorted, and the position of each row's class among them."""
+    try:
+        values = column.read(0, n_rows)
+    except MossError as error:
+        raise InvalidTarget(f"{column.name} must hold labels. {error}") from error
+    bad = _is_missing(values, column.kind)
+    if bad.any():
+        raise InvalidTarget(
+            f"{column.name} has {np.count_nonzero(bad)} missing or infinite labels (NaN or inf); "
+            "remove these rows first."
+        )
+    if column.kind is Kind.NUMERIC:
+        values = _whole(column.name, values)
+    elif column.kind is Kind.BOOLEAN:
+        values = values > 0
+    labels = sorted(set(values.tolist()), key=lambda label: (type(label).__name__, label))
+    if len(labels) < least:
+        only = f" ({labels[0]!r} on every row)" if labels else ""
+        raise InvalidTarget(
+            f"{column.name} has {len(labels)} class{'' if labels else 'es'}{only}, and rules tell "
+            "classes apart; pass labels of two classes at least."
+        )
+    place = {label: position for position, label in enumerate(labels)}
+    codes = np.array([place[label] for label in values.tolist()], dtype=np.int64)
+    return _vector(labels, values.dtype), codes
+
+
+def plain_label(label: Any) -> Label:
+    """Return a label as Python's own, which JSON knows."""
+    found: Label = label.item() if isinstance(label, np.generic) else label
+    return found
+
+
+def _vector(labels: list[Any], dtype: Any) -> AnyArray:
+    found = np.empty(len(labels), dtype=dtype)
+    found[:] = labels
+    return found
+
+
+def _is_missing(values: AnyArray, kind: Kind) -> AnyArray:
+    if kind in NUMBERS:
+        return ~np.isfinite(values)
+    return np.array([value is None for value in values.tolist()], dtype=bool)
+
+
+def _whole(name: str, values: FloatArray) -> IntArray:
+    broken = values[values != np.round(values)]
+    if len(broken):
+        raise InvalidTarget(
+            f"Unknown label type: {name} is continuous, {broken[0]:g} on some row; pass classes, "
+            "or use a regressor."
+        )
+    return values.astype(np.int64)
+
+
+# --- weights --------------------------------------------------------------------------------------
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Refuse what is neither None, "balanced" nor a dict of weights."""
+    known = class_weight is None or isinstance(class_weight, Mapping)
+    if not known and not (isinstance(class_weight, str) and class_weight == "balanced"):
+        raise InvalidParameter(
+            f"class_weight is {class_weight!r}; pass None, 'balanced' or a dict from classes to "
+            "weights."
+        )
+
+
+def weigh_classes(
+    classes: AnyArray, codes: IntArray, weights: FloatArray | None, class_weight: Any
+) -> FloatArray | None:
+    """Return the weights of rows with those of their classes; None when all rows count alike.
+
+    "balanced" gives all classes the same total, and all rows together the total they had.
+    """
+    check_class_weight(class_weight)
+    given = np.ones(len(codes)) if weights is None else weights
+    totals: FloatArray = np.bincount(codes, given, minlength=len(classes)).astype(np.float64)
+    if class_weight is not None:
+        factors = (
+            _balanced(totals)
+            if isinstance(class_weight, str)
+            else _from_mapping(classes, class_weight)
+        )
+        weights, totals = given * factors[codes], totals * factors
+    if np.count_nonzero(totals) < 2:
+        raise InvalidTarget(
+            "The weights leave rows of fewer than two classes; let rows of another class count."
+        )
+    return weights
+
+
+def _balanced(totals: FloatArray) -> FloatArray:
+    each = totals.sum() / np.count_nonzero(totals)
+    return np.asarray(np.divide(each, totals, out=np.zeros_like(totals), where=totals > 0))
+
+
+def _from_mapping(classes: AnyArray, class_weight: Mapping[Any, Any]) -> FloatArray:
+    known = classes.tolist()
+    for weight in class_weight.values():
+        check_number("class_weight", weight, least=0.0)
+    # Some classes may have no row in a fold, but not all that it names.
+    if not any(label in class_weight for label in known):
+        raise InvalidParameter(
+            f"class_weight names {', '.join(map(repr, [*class_weight][:10]))}, and the classes are "
+            f"{', '.join(map(repr, known[:10]))}; name those."
+        )
+    return np.array([float(class_weight.get(label, 1.0)) for label in known])
