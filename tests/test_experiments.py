@@ -1,5 +1,7 @@
 import csv
 import json
+import re
+import shutil
 import subprocess
 import sys
 import urllib.error
@@ -15,6 +17,7 @@ from mossrules.cli import app
 from mossrules.columns import Kind
 from mossrules.exceptions import InvalidFile, InvalidParameter, MissingDependency
 from mossrules.experiments import registry
+from mossrules.experiments.collecting import collect
 from mossrules.experiments.datasets import NUMBERS_OF, load_dataset
 from mossrules.experiments.framework import Experiment, Presentation, TableOf
 from mossrules.experiments.markdown import table
@@ -300,3 +303,49 @@ def test_importing_the_package_loads_no_experiment():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+# --- one page of all runs -------------------------------------------------------------------------
+
+
+def test_a_page_has_all_runs_and_leads_to_their_rows(squares, tmp_path):
+    """Full runs, finished or not, have their tables on one page; quick ones only in their place."""
+    out, page = tmp_path / "out", tmp_path / "docs" / "page.md"
+    page.parent.mkdir()
+    for protocol in ("ours", "paper"):
+        reproduce("squares", out=out, protocol=protocol)
+    reproduce("squares", out=out, quick=True)
+    record = json.loads((out / "squares-ours" / RECORD).read_text())
+    del record["tasks"]["2"]
+    (out / "squares-ours" / RECORD).write_text(json.dumps(record))
+    shutil.rmtree(out / "squares-paper")
+    result = CliRunner().invoke(app, ["reproduce", "--page", str(page), "--out", str(out)])
+    assert result.exit_code == 0, result.stderr
+    text = page.read_text()
+    assert text.index("protocol `paper`") < text.index("protocol `ours`")
+    assert text.count("not to be quoted") == 1
+    assert text.count("2 of 3 tasks") == 1
+    for target in re.findall(r"\]\((page/[^)]+)", text):
+        assert (page.parent / target).is_file()
+    rows = (page.parent / "page" / "squares-ours" / "rows.csv").read_text().splitlines()
+    assert rows[0].startswith("task,number,square")
+    assert "settings" not in rows[0]
+    assert len(rows) == 3
+    assert len(squares[0]) == 3 + 3 + 1  # and none for the page
+
+
+def test_a_page_of_nothing_is_refused(squares, tmp_path):
+    """Where there is no run, or one of settings that are not known, a sentence says so."""
+    with pytest.raises(InvalidFile, match=r"no folder with a record\.json"):
+        collect(tmp_path, tmp_path / "page.md")
+    reproduce("squares", out=tmp_path, quick=True)
+    path = tmp_path / "squares-paper-quick" / RECORD
+    known = path.read_text()
+    path.write_text(known.replace('"numbers": [', '"digits": ['))
+    with pytest.raises(InvalidFile, match="does not know"):
+        collect(tmp_path, tmp_path / "page.md")
+    path.write_text(known.replace('"1": [', '"9": ['))
+    with pytest.raises(InvalidFile, match="no finished task"):
+        collect(tmp_path, tmp_path / "page.md")
+    assert not (tmp_path / "page.md").exists()
+    assert squares[0] == ["1"]

@@ -47,6 +47,14 @@ def reproduce(
     output: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Folder for results.")
     ] = Path("reproduced"),
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Run nothing: write a page in Markdown about all results in --out.",
+            show_default=False,
+        ),
+    ] = None,
     protocol: Annotated[
         Protocol, typer.Option(help="As the paper's authors do it, or as we would.")
     ] = Protocol.PAPER,
@@ -59,6 +67,9 @@ def reproduce(
         width = max(map(len, experiment_names()))
         for each in experiment_names():
             print_plain(f"{each:{width}}  {find_experiment(each).title}")
+        return
+    if page is not None:
+        _write_page(output, page)
         return
     if name is None:
         raise InvalidParameter("No experiment is named; choose one of mossrules reproduce --list.")
@@ -96,6 +107,14 @@ def _run(
             stopped = "Stopped; what is finished is kept, and the same command goes on from there."
             errors.print(stopped, soft_wrap=True)
             raise typer.Exit(STOPPED) from None
+
+
+def _write_page(output: Path, page: Path) -> None:
+    """Write the page, and say where everything is."""
+    from mossrules.experiments.collecting import collect  # noqa: PLC0415
+
+    for path in collect(output, page):
+        print_line(f"Written to {path}.")
 
 
 def _show(finished: Finished) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mossrules.experiments.framework import Experiment, Presentation, Row, TableOf
 
-__all__ = ["page", "table"]
+__all__ = ["PROTOCOLS", "QUICK", "makers", "page", "table"]
 
 PROTOCOLS = {
     "paper": (
@@ -40,7 +40,7 @@ def page(
     for each in shown.tables:
         parts += [f"## {each.heading}", *([table(each)] if each.rows else []), *each.notes]
     parts += [f"![{name}]({name})" for name in figures]
-    parts += ["## How it was made", _settings(settings), _makers(rows)]
+    parts += ["## How it was made", _settings(settings), makers(rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -80,7 +80,7 @@ def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _makers(rows: Sequence[Row]) -> str:
+def makers(rows: Sequence[Row]) -> str:
     """Return the releases that made the rows: one line for each, where a run had several."""
     names = ("mossrules", "commit", "python", "numpy", "scikit-learn", "numba")
     makers = dict.fromkeys(

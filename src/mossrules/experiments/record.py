@@ -40,6 +40,20 @@ class Record:
         settings = json.loads(json.dumps(settings))  # as they will be read: tuples are lists
         if not path.exists():
             return cls(folder, settings)
+        found = cls.read(folder)
+        known = found.settings
+        differing = [name for name in settings if known.get(name) != settings[name]]
+        if differing or len(known) != len(settings):
+            raise InvalidFile(
+                f"{path} is of a run with other settings ({', '.join(differing) or 'more'}); "
+                "move it, or choose another --out."
+            )
+        return found
+
+    @classmethod
+    def read(cls, folder: Path) -> Record:
+        """Return the record of a folder, whatever its settings."""
+        path = folder / RECORD
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             known, tasks = content["settings"], content["tasks"]
@@ -53,13 +67,7 @@ class Record:
             raise InvalidFile(
                 f"{path} is no record that this release reads; move it, or choose another --out."
             )
-        differing = [name for name in settings if known.get(name) != settings[name]]
-        if differing or len(known) != len(settings):
-            raise InvalidFile(
-                f"{path} is of a run with other settings ({', '.join(differing) or 'more'}); "
-                "move it, or choose another --out."
-            )
-        return cls(folder, settings, tasks)
+        return cls(folder, known, tasks)
 
     def add(self, task: str, rows: Sequence[Row]) -> None:
         """Keep what a task has found."""

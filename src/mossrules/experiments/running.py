@@ -18,7 +18,7 @@ from mossrules.experiments.protocols import Way, protocol_for
 from mossrules.experiments.record import ROWS, Record, as_csv, provenance
 from mossrules.experiments.registry import find_experiment
 
-__all__ = ["Finished", "Step", "reproduce"]
+__all__ = ["Finished", "Step", "draw_figures", "reproduce"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def reproduce(
     shown = experiment.present(settings, rows)
     paths = [folder / ROWS, folder / "results.md"]
     write_file(paths[0], as_csv(rows))
-    figures, undrawn = _draw(shown, folder)
+    figures, undrawn = draw_figures(shown, folder)
     write_file(paths[1], page(experiment, described, rows, shown, [path.name for path in figures]))
     return Finished(rows, shown.tables, [*paths, *figures], reused, undrawn)
 
@@ -110,7 +110,7 @@ def _run(experiment: Experiment[Any], settings: Any, task: str, lab: Lab) -> lis
     return [{**same, **row, **made} for row in found]
 
 
-def _draw(shown: Presentation, folder: Path) -> tuple[list[Path], str | None]:
+def draw_figures(shown: Presentation, folder: Path) -> tuple[list[Path], str | None]:
     """Write the figures, or return why there are none."""
     paths = []
     for name, draw in shown.figures.items():
