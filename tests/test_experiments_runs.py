@@ -87,6 +87,42 @@ def test_the_motivating_table_counts_the_rules_that_it_keeps(folder, way):
     assert shown.figures["motivating"]().axes
 
 
+# --- case studies ---------------------------------------------------------------------------------
+
+
+def test_the_case_study_names_the_rules_that_every_analysis_has(tmp_path):
+    """Rules in words are those of all stored models, and the black box has an R2 and no rules."""
+    write_tables(tmp_path, "abalone", missing=["abalone"])
+    experiment, settings, rows = run_small(
+        "case-study", tmp_path, "ours", studies=("abalone",), analyses=2, forest_trees=5
+    )
+    accuracy, words = experiment.present(settings, rows).tables
+    learners = [line["learner"] for line in accuracy.rows]
+    assert learners[0] == "random forest"
+    assert accuracy.rows[0]["Dice"] is None
+    assert accuracy.rows[0]["test R2"] > 0
+    for line in accuracy.rows[1:]:
+        models = [
+            RuleSet.from_json(row["model"]) for row in rows if row["learner"] == line["learner"]
+        ]
+        common = set.intersection(*(set(model.rules) for model in models))
+        named = [each for each in words.rows if each["learner"] == line["learner"]]
+        assert line["in every re-analysis"] == len(common) == len(named)
+        assert line["failed"] == 0
+    figures = experiment.present(settings, rows).figures
+    assert set(figures) >= {"abalone-analyses", "abalone-structure-MOSS-H"}
+    assert all(draw().axes for draw in figures.values())
+
+
+def test_columns_that_name_places_are_left_out(tmp_path):
+    """A dataset can be read less some of its columns, in both protocols."""
+    write_tables(tmp_path, "us_crime")
+    for way in ("paper", "ours"):
+        lab = Lab(protocol_for(way), tmp_path)
+        found = lab.load("us_crime", without=("place", "state"))
+        assert list(found.X) == ["size", "age", "height"]
+
+
 # --- sensitivity ----------------------------------------------------------------------------------
 
 

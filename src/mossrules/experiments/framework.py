@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from mossrules.estimators.inputs import without as less
 from mossrules.experiments.datasets import Dataset, load_dataset
 from mossrules.experiments.protocols import Protocol
 
@@ -37,10 +39,10 @@ class Lab:
     folder: Path | None = None  # of data; None fetches them from OpenML
     jobs: int | None = None
 
-    def load(self, name: str) -> Dataset:
-        """Return a dataset, its table prepared as the protocol has it."""
+    def load(self, name: str, without: Sequence[str] = ()) -> Dataset:
+        """Return a dataset, less some columns, its table prepared as the protocol has it."""
         found = load_dataset(name, self.folder)
-        return replace(found, X=self.protocol.prepare(found.X))
+        return replace(found, X=self.protocol.prepare(reduce(less, without, found.X)))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,16 @@ from mossrules.table import did_you_mean
 __all__ = ["experiment_names", "find_experiment"]
 
 # To add one: a module of that name (with _ for -) that makes an `Experiment` called EXPERIMENT.
-NAMES = ("motivating", "sliding-window", "approximate", "performance", "gamma", "k", "noise")
+NAMES = (
+    "motivating",
+    "sliding-window",
+    "approximate",
+    "performance",
+    "gamma",
+    "k",
+    "noise",
+    "case-study",
+)
 
 
 def experiment_names() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from mossrules.plots.evaluation import EvaluationDisplay
 from mossrules.plots.frontier import FrontierDisplay
 from mossrules.plots.importance import ImportanceDisplay
 from mossrules.plots.rules import RulesDisplay
+from mossrules.plots.structure import StructureDisplay
 
 __all__ = [
     "ComparisonDisplay",
@@ -16,4 +17,5 @@ __all__ = [
     "FrontierDisplay",
     "ImportanceDisplay",
     "RulesDisplay",
+    "StructureDisplay",
 ]

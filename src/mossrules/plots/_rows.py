@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["BAR", "LETTER", "PLAIN", "SMALL", "Rows", "hide_sides", "rules_of", "shorten", "signed",
-           "split_axes", "units", "wrap", "wrap_name", "write"]  # fmt: skip
+           "split_axes", "units", "wrap", "wrap_name", "wrap_texts", "write"]  # fmt: skip
 
 WIDTH = 44  # letters in a line
 MOST_LINES = 2  # of one condition
@@ -55,9 +55,13 @@ def rules_of(model: Any, name: str = "model") -> RuleSet:
 
 def wrap(rule: Rule, binning: Binning, width: int = WIDTH) -> str:
     """Return a rule in lines, broken between its conditions where that is possible."""
+    return wrap_texts([each.text(binning[each.feature]) for each in rule.conditions], width)
+
+
+def wrap_texts(conditions: Sequence[str], width: int = WIDTH) -> str:
+    """Return conditions as one rule in lines, broken between them where that is possible."""
     lines: list[str] = []
-    for condition in rule.conditions:
-        text = one_line(condition.text(binning[condition.feature]))
+    for text in map(one_line, conditions):
         piece = f"and {text}" if lines else text
         if lines and len(lines[-1]) + 1 + len(piece) <= width:
             lines[-1] += f" {piece}"
