@@ -16,10 +16,11 @@ from benchmarks._data import Floats
 from mossrules import MossRegressor
 from mossrules.baselines._base import Choice
 from mossrules.baselines._bootstrap import first_tree_means
-from mossrules.baselines._columns import Beam, ColumnGeneration, solve_master
+from mossrules.baselines._columns import Beam, ColumnGeneration
 from mossrules.baselines._design import Design
 from mossrules.baselines._fire import FirePath
 from mossrules.baselines._glrm import prices_of_length
+from mossrules.baselines._masters import solve_master
 from mossrules.binning import Binning
 from mossrules.candidates import Candidates, encode_rows
 from mossrules.encoded import EncodedTable
@@ -244,7 +245,8 @@ class UncountedTerms:
         prices = prices_of_length(LENGTH_PRICE)
         problem = ColumnGeneration.of(data, prices, width=1, max_length=10)
         upper = np.flatnonzero(problem.beam.literals.ends > 0)
-        return cls(problem.beam, rows, problem.target, [frozenset({int(i)}) for i in upper])
+        z = (rows.target - rows.target.mean()) / rows.target.std()
+        return cls(problem.beam, rows, z, [frozenset({int(i)}) for i in upper])
 
     def columns_of(self, beam: Beam, table: Table) -> Floats:
         """Return the terms of a table, of which the beam has the codes: (rows, terms)."""

@@ -11,7 +11,7 @@ from sklearn.linear_model import Lasso, LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mossrules.baselines import GlrmRegressor, _columns, glrm
-from mossrules.baselines._columns import Beam, ColumnGeneration, solve_master
+from mossrules.baselines._columns import Beam, ColumnGeneration
 from mossrules.baselines._design import Design
 from mossrules.baselines._glrm import (
     Generated,
@@ -21,6 +21,7 @@ from mossrules.baselines._glrm import (
     prices_of_length,
 )
 from mossrules.baselines._literals import Literals, count_literals
+from mossrules.baselines._masters import solve_master
 from mossrules.estimators import candidates_for, generation
 from mossrules.estimators.choices import untied
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
@@ -245,10 +246,10 @@ def test_generated_columns_have_the_sums_of_their_rules(diabetes):
     assert len(set(problem.columns)) == len(set(problem.rules)) == len(problem.columns) > 10
     pool = CandidatePool(tuple(problem.rules), (frozenset(),) * len(problem.rules), 1)
     expected = Design.of_rules(compute_statistics(data, pool))
-    np.testing.assert_allclose(problem.design.C, expected.C, atol=1e-6)
-    np.testing.assert_allclose(problem.design.c, expected.c, atol=1e-6)
-    np.testing.assert_allclose(problem.design.means, expected.means)
-    assert problem.design.yy == pytest.approx(expected.yy)
+    np.testing.assert_allclose(problem.master.design.C, expected.C, atol=1e-6)
+    np.testing.assert_allclose(problem.master.design.c, expected.c, atol=1e-6)
+    np.testing.assert_allclose(problem.master.design.means, expected.means)
+    assert problem.master.design.yy == pytest.approx(expected.yy)
 
 
 def test_prices_grow_with_length():
@@ -271,7 +272,9 @@ def test_a_path_of_generated_columns_ends_as_if_all_rules_were_there(prices, see
     generated = generate_rules(data, prices, 6, width=WIDE, max_length=2)
     assert generated.converged
     pool = CandidatePool(generated.rules, (frozenset(),) * len(generated.rules), 1)
-    point = choose_rules(compute_statistics(data, pool), generated.rules, prices, 6)
+    point = choose_rules(
+        Design.of_rules(compute_statistics(data, pool)), generated.rules, prices, 6
+    )
     assert 5 <= point.n_rules <= 6
     z = (y - y.mean()) / y.std()
     even = np.ones(150)
@@ -297,7 +300,9 @@ def test_the_model_is_the_point_of_the_path(diabetes, source, variant):
     prices = prices_in_proportion(0.2) if variant == "published" else prices_of_length(0.005)
     most = 6 if variant == "published" else untied(candidates.statistics.counts, 6)
     assert (most < 6) == ((source, variant) == ("pool", "paper"))
-    point = choose_rules(candidates.statistics, candidates.pool.rules, prices, most)
+    point = choose_rules(
+        Design.of_rules(candidates.statistics), candidates.pool.rules, prices, most
+    )
     assert model.strength_ == point.strength
     assert len(model.rules_) == most
     assert set(model.rules_) == {candidates.pool.rules[i] for i in np.flatnonzero(point.w)}

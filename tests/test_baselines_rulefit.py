@@ -10,7 +10,7 @@ from sklearn.linear_model import lasso_path as sklearn_path
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mossrules import find_candidates
-from mossrules.baselines import RuleFitRegressor, _bootstrap, _lasso, rulefit
+from mossrules.baselines import RuleFitRegressor, _bootstrap, _design, rulefit
 from mossrules.baselines._boosting import BoostedTrees, _Columns, rows_per_tree
 from mossrules.baselines._bootstrap import bootstrap_counts, first_tree_means
 from mossrules.baselines._linear import LinearTerms
@@ -207,7 +207,7 @@ def test_where_no_point_has_the_size_there_are_fewer(candidates, monkeypatch):
 @pytest.mark.parametrize("variant", ["published", "paper"])
 def test_a_descent_cut_short_says_so(candidates, monkeypatch, variant):
     """Weights that are not yet the best for their price come with a warning, at the user's line."""
-    monkeypatch.setattr(_lasso, "MAX_SWEEPS", 1)
+    monkeypatch.setattr(_design, "MAX_SWEEPS", 1)
     with pytest.warns(SolveLimitWarning, match="gap of .* left") as caught:
         RuleFitRegressor(8, variant=variant).fit_candidates(candidates)
     assert [each.filename for each in caught] == [__file__]

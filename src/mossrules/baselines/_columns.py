@@ -7,6 +7,9 @@ Notation (the rest as in `_design`)
 
     min over b of 1/(2n) sum_r h_r (z_r - a - sum_k b_k [rule k holds])^2 + sum_k p_d(k) |b_k|
 
+or with the logistic loss of `_logistic` over n in place of the squares, where e is the class less
+its chance; all that follows is the same.
+
 A rule that is not there yet lowers this if its reduced cost p_d - |sum_r h_r e_r [it holds]| / n is
 negative. Rules of low reduced cost are looked for by beam search: conjunctions grow by one literal
 at a time, and of each length the most promising are kept. As no longer rule can collect more than
@@ -22,21 +25,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mossrules._kernels.literals import sum_by_code, weigh_overlaps
+from mossrules._kernels.literals import sum_by_code
 from mossrules._typing import BoolArray, CodeArray, FloatArray, IntArray
-from mossrules.baselines._design import Design
-from mossrules.baselines._lasso import solve_lasso
 from mossrules.baselines._literals import Literals
-from mossrules.baselines._path import PathPoint, without_rounding
+from mossrules.baselines._masters import LogisticMaster, Master, SquaredMaster
+from mossrules.baselines._path import PathPoint
 from mossrules.encoded import EncodedTable
 from mossrules.rules import Rule
 
-__all__ = ["Beam", "ColumnGeneration", "Conjunction", "Prices", "solve_master"]
+__all__ = ["Beam", "ColumnGeneration", "Conjunction", "Prices"]
 
 SLACK = 1e-3  # of the price of one literal: a reduced cost nearer to zero than this is zero
 PER_ROUND = 10  # most columns to add at once
 MAX_ROUNDS = 200  # of solving and adding, at one price
-MASTER_TOLERANCE = 1e-11  # tells costs that are zero from those below -SLACK
 DIGITS = 10  # of a cost: rules of the same rows, or of opposite ones, tie in spite of rounding
 
 Members = frozenset[int]
@@ -143,45 +144,37 @@ class Beam:
         return found
 
 
-def solve_master(design: Design, prices: FloatArray, start: FloatArray) -> FloatArray:
-    """Return the best weights of columns that are there, each at its price."""
-    point = solve_lasso(design, 1.0, prices, start=start, tolerance=MASTER_TOLERANCE)
-    return without_rounding(point.weights)
-
-
 @dataclass
 class ColumnGeneration:
-    """The restricted master problem: the columns so far, and the sums over rows that it needs."""
+    """Conjunctions that are looked for, and the master problem of those found so far."""
 
     beam: Beam
-    target: FloatArray  # z
-    weights: FloatArray  # h
+    master: Master
     prices: Prices
     columns: list[Members] = field(default_factory=list)
-    design: Design = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._active = np.empty((0, len(self.target)), dtype=bool)
-        n = float(self.weights.sum())
-        empty = np.empty(0)
-        self.design = Design(
-            np.empty((0, 0)), empty, float(self.weights @ self.target**2), n, empty
-        )
 
     @classmethod
     def of(
-        cls, data: EncodedTable, prices: Prices, *, width: int, max_length: int
+        cls,
+        data: EncodedTable,
+        prices: Prices,
+        *,
+        width: int,
+        max_length: int,
+        master: type[SquaredMaster | LogisticMaster] = SquaredMaster,
     ) -> ColumnGeneration:
         """Return the problem of a table, without any column yet."""
         moments = data.moments
         target = np.concatenate([chunk.target for chunk in data.chunks]).astype(np.float64)
         z = (target - float(moments.mean)) / float(moments.variance) ** 0.5
+        if master is LogisticMaster:
+            z = (z > 0).astype(np.float64)  # of two classes, the second is above the mean
         h = np.ones(len(z))
         if data.is_weighted:
             parts = [chunk.weights for chunk in data.chunks if chunk.weights is not None]
             h = np.concatenate(parts).astype(np.float64) * data.weight_step
         codes = np.concatenate([chunk.codes for chunk in data.chunks], axis=1)
-        return cls(Beam(Literals.of(data), codes, width, max_length), z, h, prices)
+        return cls(Beam(Literals.of(data), codes, width, max_length), master(z, h), prices)
 
     @property
     def rules(self) -> list[Rule]:
@@ -197,13 +190,13 @@ class ColumnGeneration:
         w = start
         for _ in range(MAX_ROUNDS):
             w = self._solve_master(by_length, w)
-            residual = self.weights * self._residual(w) / self.design.n
-            found = self.beam.search(residual, by_length, SLACK * by_length[1])
+            found = self.beam.search(self.master.residual(w), by_length, SLACK * by_length[1])
             known = set(self.columns)
-            new = [each.members for each in found if each.members not in known]
+            new = [each.members for each in found if each.members not in known][:PER_ROUND]
             if not new:
                 return PathPoint(strength, w, int(np.count_nonzero(w)))
-            self._add(new[:PER_ROUND])
+            self.columns += new
+            self.master.add([self.beam.holds(each) for each in new])
         return PathPoint(strength, w, int(np.count_nonzero(w)), converged=False)
 
     def _solve_master(self, by_length: FloatArray, start: FloatArray) -> FloatArray:
@@ -211,28 +204,4 @@ class ColumnGeneration:
         if not self.columns:
             return w
         lengths = np.array([len(members) for members in self.columns])
-        return solve_master(self.design, by_length[lengths], w)
-
-    def _residual(self, w: FloatArray) -> FloatArray:
-        left = self.target - self.design.intercept(w)
-        for k in np.flatnonzero(w):
-            left -= w[k] * self._active[k]
-        return left
-
-    def _add(self, new: list[Members]) -> None:
-        """Add columns, and their part of the sums over the rows."""
-        first, m = len(self.columns), len(self.columns) + len(new)
-        self.columns += new
-        self._active = np.concatenate([self._active, [self.beam.holds(each) for each in new]])
-        old, n = self.design, self.design.n
-        overlaps = np.empty((m, m))
-        overlaps[:first, :first] = old.C + n * np.outer(old.means, old.means)
-        for k in range(first, m):
-            weigh_overlaps(self._active, self._active[k], self.weights, overlaps[k])
-            overlaps[:first, k] = overlaps[k, :first]
-        means = np.diagonal(overlaps) / n
-        C = overlaps - n * np.outer(means, means)
-        sums = np.empty(len(new))
-        everywhere = np.ones(len(self.target), dtype=bool)
-        weigh_overlaps(self._active[first:], everywhere, self.weights * self.target, sums)
-        self.design = Design(C, np.concatenate([old.c, sums]), old.yy, n, means)
+        return self.master.solve(by_length[lengths], w)

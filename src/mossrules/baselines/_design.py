@@ -15,10 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mossrules._kernels.lasso import descend_lasso
 from mossrules._typing import FloatArray, IntArray
 from mossrules.statistics import Statistics
 
 __all__ = ["Design"]
+
+MAX_SWEEPS = 20_000
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,16 @@ class Design:
         """Number of columns."""
         return len(self.c)
 
+    @property
+    def null_loss(self) -> float:
+        """Half the sum of squared residuals without any weight."""
+        return 0.5 * self.yy
+
+    @property
+    def spreads(self) -> FloatArray:
+        """Standard deviation of each column."""
+        return np.sqrt(np.diagonal(self.C) / self.n)
+
     def take(self, positions: IntArray) -> Design:
         """Return some of the columns."""
         C = self.C[np.ix_(positions, positions)]
@@ -75,3 +88,13 @@ class Design:
     def residual(self, w: FloatArray) -> float:
         """Return the sum of squared residuals at the weights w and the best intercept."""
         return max(0.0, self.yy - float((2.0 * self.c - self.C @ w) @ w))
+
+    def descend(self, penalties: FloatArray, enough: float, w: FloatArray) -> float:
+        """Minimise half the residual plus sum_k penalties_k |w_k|, in place; return the gap left.
+
+        It ends when the gap is at most `enough`.
+        """
+        used = np.flatnonzero(w)
+        r = self.c - w[used] @ self.C[used]  # a path has few weights, and C is large
+        gap: float = descend_lasso(self.C, self.c, self.yy, penalties, enough, MAX_SWEEPS, w, r)
+        return gap

@@ -181,9 +181,10 @@ class GlrmRegressor(BaselineRegressor):
         statistics, most = candidates.statistics, self.max_rules
         if self.variant == "paper":
             most = untied(statistics.counts, most)
-        point = choose_rules(statistics, candidates.pool.rules, self._prices(), most)
+        design = Design.of_rules(statistics)
+        point = choose_rules(design, candidates.pool.rules, self._prices(), most)
         self.strength_ = point.strength
-        choice = Choice.of_weights(point.w, Design.of_rules(statistics).intercept(point.w))
+        choice = Choice.of_weights(point.w, design.intercept(point.w))
         if not self.refit:
             return choice
         w, intercept = refit_weights(statistics, choice.support)
