@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from mossrules._typing import FloatArray
+from mossrules.estimators.folds import Split
 from mossrules.evaluation import Evaluation, evaluate
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.experiments.datasets import Dataset
@@ -35,7 +36,9 @@ MARK = "(substitute)"
 PROVEN = (Status.OPTIMAL.value, Status.HEURISTIC.value, "fitted")  # or nothing to prove
 
 
-def compare(lab: Lab, data: Dataset, learners: Mapping[str, Any], folds: int) -> Evaluation:
+def compare(
+    lab: Lab, data: Dataset, learners: Mapping[str, Any], folds: int | Sequence[Split]
+) -> Evaluation:
     """Return what learners make of the folds; rows count searches that ended early.
 
     Where they fill in medians, that is done once for all on each fold, so that they can share

@@ -21,6 +21,7 @@ NAMES = (
     "k",
     "noise",
     "case-study",
+    "beyond",
 )
 
 
