@@ -105,7 +105,7 @@ def floors_of(problem: Problem) -> IntArray:
 
     Where constraints keep selections below its first floor, all floors are lowered by that share.
     """
-    counts = np.delete(problem.statistics.counts, list(problem.fixed_out))
+    counts = np.delete(problem.counts, list(problem.fixed_out))
     sequence = epsilon_sequence(counts, problem.max_rules)
     largest = problem.eps_max
     if sequence[0] == largest:

@@ -29,7 +29,7 @@ from mossrules.frontier.storage import (
     write_checkpoint,
 )
 from mossrules.solver.cutting_plane import Cut, CutPool
-from mossrules.solver.problem import Problem
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = ["Checkpoint"]
 
@@ -41,14 +41,16 @@ class Checkpoint:
     """A file that holds what a run has finished; it belongs to one problem and one way to solve."""
 
     path: Path
-    problem: Problem
+    problem: SelectionProblem
     settings: str
     entries: dict[int, FrontierPoint] = field(default_factory=dict)  # by floor
     cuts: dict[int, list[Point]] = field(default_factory=dict)  # where they were made, by floor
     lock: Lock = field(default_factory=Lock)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], problem: Problem, settings: str) -> Checkpoint:
+    def open(
+        cls, path: str | os.PathLike[str], problem: SelectionProblem, settings: str
+    ) -> Checkpoint:
         """Return the checkpoint at a path, with what an earlier run has put there."""
         found = cls(Path(path), problem, settings)
         if found.path.exists():
@@ -60,11 +62,11 @@ class Checkpoint:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of the numbers that a frontier depends on."""
-        s, p = self.problem.statistics, self.problem
+        p = self.problem
         digest = hashlib.sha256()
-        for array in (s.G, s.q, s.counts):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        scalars = (s.yy, p.max_rules, p.gamma, p.fixed_in, p.fixed_out, self.settings)
+        for part in p.data_parts():
+            digest.update(part)
+        scalars = (p.max_rules, p.gamma, p.fixed_in, p.fixed_out, self.settings)
         digest.update(repr(scalars).encode())
         if p.constraints is not None:
             digest.update(np.ascontiguousarray(p.constraints.A).tobytes())

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from mossrules.frontier.result import FrontierPoint
 from mossrules.solver.options import relative_gap
-from mossrules.solver.problem import Problem
 from mossrules.solver.result import Solution, Status
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = ["Ledger", "settle"]
 
@@ -49,13 +49,17 @@ class Ledger:
         return best is not None and relative_gap(best.loss, self.bound_at(floor)) <= gap + ROUNDING
 
 
-def settle(problem: Problem, entries: Sequence[FrontierPoint], gap: float) -> list[FrontierPoint]:
+def settle(
+    problem: SelectionProblem, entries: Sequence[FrontierPoint], gap: float
+) -> list[FrontierPoint]:
     """Return the points with what others have found: a better selection, a better bound."""
     ledger = Ledger({entry.floor: entry.solution for entry in entries})
     return [_settled(problem, entry, ledger, gap) for entry in entries]
 
 
-def _settled(problem: Problem, entry: FrontierPoint, ledger: Ledger, gap: float) -> FrontierPoint:
+def _settled(
+    problem: SelectionProblem, entry: FrontierPoint, ledger: Ledger, gap: float
+) -> FrontierPoint:
     own, best, bound = entry.solution, ledger.best_at(entry.floor), ledger.bound_at(entry.floor)
     if best is None or (best.loss >= own.loss and bound <= own.bound):
         return entry

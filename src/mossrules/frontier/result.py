@@ -13,8 +13,8 @@ from mossrules._checks import check_integer, check_number
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
-from mossrules.solver.problem import Problem
 from mossrules.solver.result import Solution
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = ["Frontier", "FrontierPoint"]
 
@@ -40,7 +40,7 @@ class Frontier:
 
     entries: tuple[FrontierPoint, ...]  # all floors, descending
     largest_stability: int  # eps_max: of any selection
-    null_loss: float  # of no rule at all: yy / 2
+    null_loss: float  # of no rule at all
     max_rules: int
     gamma: float
     complete: bool = False  # every non-dominated point of the range is there, and proven
@@ -49,7 +49,7 @@ class Frontier:
     @classmethod
     def of(
         cls,
-        problem: Problem,
+        problem: SelectionProblem,
         entries: Iterable[FrontierPoint],
         *,
         complete: bool = False,
@@ -60,7 +60,7 @@ class Frontier:
         return cls(
             entries=tuple(ordered),
             largest_stability=problem.eps_max,
-            null_loss=0.5 * problem.statistics.yy,
+            null_loss=problem.null_loss,
             max_rules=problem.max_rules,
             gamma=problem.gamma,
             complete=complete,

@@ -111,6 +111,7 @@ def entry_to_dict(entry: FrontierPoint) -> dict[str, Any]:
         "reused": entry.reused,
         "support": solution.support.tolist(),
         "weights": solution.weights.tolist(),
+        "intercept": solution.intercept,
         "loss": solution.loss,
         "stability": int(solution.stability),
         "bound": solution.bound,
@@ -144,6 +145,7 @@ def entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
             asked_gap=float(read_number(report["asked_gap"])),
             figures={str(name): read_number(value) for name, value in report["figures"].items()},
         ),
+        intercept=float(read_number(content.get("intercept", 0.0))),
         dual=None if dual is None else DualPoint(
             rules=read_positions(dual["rules"]),
             weights=read_numbers(dual["weights"]),

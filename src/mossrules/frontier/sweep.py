@@ -24,8 +24,8 @@ from mossrules.frontier.tasks import Budget, Task, Tasks
 from mossrules.solver.branch_and_bound import compile_kernels
 from mossrules.solver.methods import choose_method
 from mossrules.solver.options import Clock, Method, Options, Snapshot
-from mossrules.solver.problem import Problem
 from mossrules.solver.result import Solution, Status
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = ["solve_frontier"]
 
@@ -34,7 +34,7 @@ PROVEN = (Status.OPTIMAL, Status.INFEASIBLE)
 
 
 def solve_frontier(
-    problem: Problem,
+    problem: SelectionProblem,
     epsilons: Sequence[int] | IntArray | Literal["complete"] | None = None,
     method: Method = "auto",
     options: Options | None = None,
@@ -107,7 +107,7 @@ def solve_frontier(
 
 
 def _range_or_floors(
-    problem: Problem,
+    problem: SelectionProblem,
     epsilons: Sequence[int] | IntArray | Literal["complete"] | None,
     least: int | None,
     most: int | None,
@@ -122,10 +122,10 @@ def _range_or_floors(
     return _floors(problem, epsilons)
 
 
-def _floors(problem: Problem, epsilons: Sequence[int] | IntArray | None) -> list[int]:
+def _floors(problem: SelectionProblem, epsilons: Sequence[int] | IntArray | None) -> list[int]:
     """Return distinct floors, descending."""
     if epsilons is None:
-        counts = np.delete(problem.statistics.counts, list(problem.fixed_out))
+        counts = np.delete(problem.counts, list(problem.fixed_out))
         if len(counts) == 0:
             return [0]
         sequence = epsilon_sequence(counts, problem.max_rules)
@@ -140,7 +140,7 @@ def _floors(problem: Problem, epsilons: Sequence[int] | IntArray | None) -> list
     return sorted(set(floors), reverse=True)
 
 
-def _range(problem: Problem, least: int | None, most: int | None) -> range:
+def _range(problem: SelectionProblem, least: int | None, most: int | None) -> range:
     """Return the range of a complete frontier."""
     top = problem.eps_max
     low = 0 if least is None else check_integer("least", least, least=0, most=top)
@@ -194,7 +194,7 @@ class _Run:
             return False
         return True
 
-    def settle(self, problem: Problem, gap: float) -> None:
+    def settle(self, problem: SelectionProblem, gap: float) -> None:
         """Give each floor what others have found."""
         settled = settle(problem, list(self.entries.values()), gap)
         self.entries = {entry.floor: entry for entry in settled}

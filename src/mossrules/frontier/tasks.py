@@ -25,6 +25,7 @@ from mossrules.solver.methods import solve
 from mossrules.solver.options import Clock, Method, Options
 from mossrules.solver.problem import Problem
 from mossrules.solver.result import Outcome, Report, Solution, Status
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = ["Budget", "Task", "Tasks"]
 
@@ -70,7 +71,7 @@ class Budget:
 class Tasks:
     """How to solve a problem at any floor; points in the store are taken from there."""
 
-    problem: Problem
+    problem: SelectionProblem
     method: Method
     reason: str  # why this method
     options: Options
@@ -89,15 +90,15 @@ class Tasks:
             return [self._in_turn(self._walk(part)) for part in _parts(floors)]
         if not self.reuse:
             return [self._in_turn(_listed([floor])) for floor in floors]
-        if self.shares_trees:
+        if self.shares_trees and isinstance(self.problem, Problem):
             return [self._up(ladder) for ladder in make_ladders(self.problem, floors, known)]
         return [self._in_turn(_listed(floors))]
 
     @property
     def shares_trees(self) -> bool:
         """Whether listed floors are solved in ladders."""
-        limited = self.problem.constraints is not None
-        return self.reuse and self.method == "branch-and-bound" and not limited
+        has_ladders = isinstance(self.problem, Problem) and self.problem.constraints is None
+        return self.reuse and self.method == "branch-and-bound" and has_ladders
 
     # --- one floor after the other --------------------------------------------------------------
 
@@ -171,7 +172,7 @@ class Tasks:
             self._keep(entry)
             yield self._stored(entry.floor) or entry  # what was proven before stays proven
 
-    def _rung(self, problem: Problem, outcome: Outcome, seconds: float) -> FrontierPoint:
+    def _rung(self, problem: SelectionProblem, outcome: Outcome, seconds: float) -> FrontierPoint:
         assert outcome.support is not None  # noqa: S101  (without constraints, there is always one)
         figures = outcome.figures
         report = Report(self.method, self.reason, seconds, self.options.gap, figures)

@@ -1,5 +1,6 @@
 """Choose at most k rules with a floor on stability and the least ridge loss, and prove it."""
 
+from mossrules.solver.logistic import LogisticProblem
 from mossrules.solver.methods import solve
 from mossrules.solver.near_optimal import SolutionPool, solve_pool
 from mossrules.solver.options import Options, Snapshot
@@ -9,6 +10,7 @@ from mossrules.solver.verification import Verification
 
 __all__ = [
     "LinearConstraints",
+    "LogisticProblem",
     "Options",
     "Problem",
     "Report",

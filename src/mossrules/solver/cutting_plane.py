@@ -22,8 +22,8 @@ from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter, MossError, NothingFound
 from mossrules.solver.masters import Master, MasterResult, MasterStatus, make_master
 from mossrules.solver.options import Clock, Options, Snapshot, relative_gap
-from mossrules.solver.problem import Problem
 from mossrules.solver.result import Outcome, Status
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = ["Cut", "CutPool", "solve_by_cutting_plane"]
 
@@ -42,19 +42,16 @@ class Cut:
     z: FloatArray
 
     @classmethod
-    def at_support(cls, problem: Problem, support: IntArray) -> Cut:
-        """Return the tangent at a selection, in O(mk)."""
-        w = problem.weights(support)
-        r = problem.statistics.q - w @ problem.statistics.G[support]
+    def at_support(cls, problem: SelectionProblem, support: IntArray) -> Cut:
+        """Return the tangent at a selection."""
         z = np.zeros(problem.m)
         z[support] = 1.0
-        return cls(problem.loss(support, w), -problem.gains(r), z)
+        return cls(*problem.tangent_at(support), z)
 
     @classmethod
-    def at_point(cls, problem: Problem, z: FloatArray) -> Cut:
+    def at_point(cls, problem: SelectionProblem, z: FloatArray) -> Cut:
         """Return the tangent at any point of [0, 1]^m."""
-        w = problem.relaxed_weights(z)
-        return cls(problem.loss_of(w), problem.gradient_of(w), z)
+        return cls(*problem.tangent(z), z)
 
     @property
     def constant(self) -> float:
@@ -68,16 +65,12 @@ class CutPool:
 
     _cuts: list[Cut] = field(default_factory=list)
     _selections: dict[bytes, IntArray] = field(default_factory=dict)
-    _made_for: Problem | None = None
+    _made_for: SelectionProblem | None = None
 
-    def claim(self, problem: Problem) -> None:
+    def claim(self, problem: SelectionProblem) -> None:
         """Make sure that the cuts hold for a problem."""
         made_for = self._made_for or problem
-        if (
-            made_for.statistics is not problem.statistics
-            or made_for.gamma != problem.gamma
-            or made_for.has_other_signs(problem)
-        ):
+        if not made_for.has_same_loss(problem):
             raise InvalidParameter(
                 "The cuts were made with other statistics, signs or another gamma and do not hold "
                 "here; start a new CutPool."
@@ -120,7 +113,7 @@ def _key(z: FloatArray) -> bytes:
 
 
 def solve_by_cutting_plane(
-    problem: Problem,
+    problem: SelectionProblem,
     options: Options,
     *,
     clock: Clock,
@@ -158,7 +151,7 @@ def solve_by_cutting_plane(
 class _Search:
     """Where a run of Algorithm 1 stands."""
 
-    problem: Problem
+    problem: SelectionProblem
     options: Options
     clock: Clock
     cuts: CutPool
@@ -178,7 +171,7 @@ class _Search:
             self._cut(Cut.at_support(self.problem, start), None)
             self._compare(start)
         # Small losses are left small: coefficients of the cuts must not grow without limit.
-        half = 0.5 * self.problem.statistics.yy
+        half = self.problem.null_loss
         scale = max(min(self.loss, half), 1e-3 * half) or 1.0
         if self._is_proven():
             return Status.OPTIMAL

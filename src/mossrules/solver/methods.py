@@ -13,16 +13,20 @@ from mossrules.solver.branch_and_bound import compile_kernels, solve_by_branch_a
 from mossrules.solver.coordinate_descent import solve_by_coordinate_descent
 from mossrules.solver.cutting_plane import CutPool, solve_by_cutting_plane
 from mossrules.solver.limited import solve_limited
+from mossrules.solver.logistic import LogisticProblem
+from mossrules.solver.logistic_descent import solve_logistic_by_descent
+from mossrules.solver.logistic_search import solve_logistic_by_branch_and_bound
 from mossrules.solver.options import Clock, Method, Options
 from mossrules.solver.problem import Problem
-from mossrules.solver.result import Report, Solution
+from mossrules.solver.result import Outcome, Report, Solution
+from mossrules.solver.selection import SelectionProblem
 from mossrules.solver.verification import DualPoint
 
 __all__ = ["solve"]
 
 
 def solve(
-    problem: Problem,
+    problem: SelectionProblem,
     method: Method = "auto",
     options: Options | None = None,
     *,
@@ -75,18 +79,21 @@ def solve(
     support = None if start is None else start_positions(problem, start)
     dual = usable_dual(problem, start.dual) if isinstance(start, Solution) else None
     known = check_number("bound", bound, least=0.0)
-    if chosen == "branch-and-bound":
-        outcome = (
-            solve_by_branch_and_bound(
-                problem, options, clock=clock, start=support, dual=dual, bound=known
-            )
-            if problem.constraints is None
-            else solve_limited(problem, options, clock=clock, start=support, bound=known)
-        )
-    elif chosen == "cutting-plane":
+    if chosen == "cutting-plane":
         outcome = solve_by_cutting_plane(problem, options, clock=clock, start=support, cuts=cuts)
+    elif isinstance(problem, LogisticProblem):
+        outcome = (
+            solve_logistic_by_branch_and_bound(
+                problem, options, clock=clock, start=support, bound=known
+            )
+            if chosen == "branch-and-bound"
+            else solve_logistic_by_descent(problem, options, clock=clock, start=support)
+        )
     else:
-        outcome = solve_by_coordinate_descent(problem, options, clock=clock, start=support)
+        assert isinstance(problem, Problem)  # noqa: S101  there are two losses
+        outcome = _solve_squared(
+            problem, chosen, options, clock=clock, start=support, dual=dual, bound=known
+        )
     report = Report(chosen, reason, clock.elapsed(), options.gap, outcome.figures)
     if outcome.support is None:
         return Solution.infeasible(report)
@@ -100,7 +107,27 @@ def solve(
     )
 
 
-def start_positions(problem: Problem, start: Solution | IntArray) -> IntArray:
+def _solve_squared(
+    problem: Problem,
+    method: Method,
+    options: Options,
+    *,
+    clock: Clock,
+    start: IntArray | None,
+    dual: DualPoint | None,
+    bound: float,
+) -> Outcome:
+    """Choose by one of the methods that are for the squared loss alone."""
+    if method == "coordinate-descent":
+        return solve_by_coordinate_descent(problem, options, clock=clock, start=start)
+    if problem.constraints is not None:
+        return solve_limited(problem, options, clock=clock, start=start, bound=bound)
+    return solve_by_branch_and_bound(
+        problem, options, clock=clock, start=start, dual=dual, bound=bound
+    )
+
+
+def start_positions(problem: SelectionProblem, start: Solution | IntArray) -> IntArray:
     """Return the positions of the rules to start from, ascending."""
     support = np.asarray(start.support if isinstance(start, Solution) else start)
     if support.ndim != 1 or (len(support) > 0 and support.dtype.kind not in "iu"):
@@ -113,19 +140,21 @@ def start_positions(problem: Problem, start: Solution | IntArray) -> IntArray:
     return np.unique(support).astype(np.int64)
 
 
-def usable_dual(problem: Problem, dual: DualPoint | None) -> DualPoint | None:
+def usable_dual(problem: SelectionProblem, dual: DualPoint | None) -> DualPoint | None:
     """Return a dual point to start from, unless it is of rules that are not there, or is none."""
     if dual is None or dual.rules.max(initial=0) >= problem.m:
         return None
     return dual if dual.lam >= 0 and dual.mu >= 0 and np.isfinite(dual.weights).all() else None
 
 
-def choose_method(problem: Problem, method: Method) -> tuple[Method, str]:
+def choose_method(problem: SelectionProblem, method: Method) -> tuple[Method, str]:
     """Return the method to use, and why."""
     if method not in get_args(Method):
         raise InvalidParameter(f"method is {method!r}; choose from {', '.join(get_args(Method))}.")
     if method != "auto":
         return method, "asked for"
+    if problem.constraints is not None and isinstance(problem, LogisticProblem):
+        return "cutting-plane", "the only method for limits with the logistic loss"
     if problem.constraints is not None and problem.constraints.is_mixed:
         return "cutting-plane", "the only method for limits that count rules and groups at once"
     return "branch-and-bound", "the fastest exact method"

@@ -20,19 +20,17 @@ is returned.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from copy import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
-from mossrules.exceptions import InfeasibleProblem, InvalidParameter
+from mossrules.exceptions import InvalidParameter
 from mossrules.solver._kernels.signed import signed_weights
 from mossrules.solver.limits import LinearConstraints
+from mossrules.solver.selection import Fit, SelectionProblem, whole_counts
 from mossrules.statistics import Statistics
 
 __all__ = ["LinearConstraints", "Problem"]
@@ -40,8 +38,8 @@ __all__ = ["LinearConstraints", "Problem"]
 MOST_CONDITION = 1e12  # gamma times the largest G_ii: beyond it, weights have no correct digits
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem(SelectionProblem):
     """Select at most `max_rules` rules with at least `min_stability` counts and the least loss.
 
     `fixed_in` and `fixed_out` are positions of rules that must and must not be selected. Further
@@ -65,28 +63,11 @@ class Problem:
         """Return the problem of explicit rule columns M (n, m) and an already scaled target."""
         if not (np.isfinite(M).all() and np.isfinite(y).all()):
             raise InvalidParameter("M or y has entries that are not finite; leave those rows out.")
-        return cls(Statistics.from_matrix(M, y, _whole_counts(counts)), **settings)
+        return cls(Statistics.from_matrix(M, y, whole_counts(counts)), **settings)
 
     def __post_init__(self) -> None:
         _check_statistics(self.statistics)
-        check = {
-            "max_rules": check_integer("max_rules", self.max_rules),
-            "gamma": check_number("gamma", self.gamma),
-            "min_stability": _whole_floor(self.min_stability),
-            "fixed_in": _positions("fixed_in", self.fixed_in, self.m),
-            "fixed_out": _positions("fixed_out", self.fixed_out, self.m),
-        }
-        for name, value in check.items():
-            object.__setattr__(self, name, value)
-        self._check_gamma()
-        self._check_fixings()
-        if self.constraints is not None and self.constraints.m != self.m:
-            raise InvalidParameter(
-                f"The constraints have {self.constraints.m} columns and there are "
-                f"{self.m} rules; give A one column per rule."
-            )
-        object.__setattr__(self, "signs", _signs(self.signs, self.m))
-        _check_floor(self)
+        self._check_conditions()
 
     def _check_gamma(self) -> None:
         # G_SS + I/gamma has a condition number of up to gamma times the trace of G_SS.
@@ -97,90 +78,15 @@ class Problem:
                 f"{MOST_CONDITION / largest:.2g}."
             )
 
-    def _check_fixings(self) -> None:
-        both = sorted(set(self.fixed_in) & set(self.fixed_out))
-        if both:
-            raise InvalidParameter(f"Rules {both} are both fixed in and fixed out; choose one.")
-        if len(self.fixed_in) > self.max_rules:
-            raise InfeasibleProblem(
-                f"{len(self.fixed_in)} rules are fixed in and max_rules is {self.max_rules}; raise "
-                "max_rules or fix fewer."
-            )
-
-    # --- what there is --------------------------------------------------------------------------
+    @property
+    def counts(self) -> IntArray:
+        """Number of trees in which each rule appears."""
+        return self.statistics.counts
 
     @property
-    def m(self) -> int:
-        """Number of candidate rules."""
-        return self.statistics.m
-
-    @cached_property
-    def free(self) -> IntArray:
-        """Positions of the rules that are neither fixed in nor fixed out, ascending."""
-        decided = [*self.fixed_in, *self.fixed_out]
-        return np.setdiff1d(np.arange(self.m), np.array(decided, dtype=np.int64))
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether there are limits `A z <= b` on the selection or signs of weights."""
-        return self.constraints is not None or self.signs is not None
-
-    @property
-    def size(self) -> int:
-        """Rules in a best selection: another rule never raises H2 nor lowers H1."""
-        return min(self.max_rules, len(self.fixed_in) + len(self.free))
-
-    @cached_property
-    def most_stable(self) -> IntArray:
-        """The selection of the largest H1, limits `A z <= b` left aside; ascending positions."""
-        order = self.free[np.argsort(-self.statistics.counts[self.free], kind="stable")]
-        fixed = np.array(self.fixed_in, dtype=np.int64)
-        return np.sort(np.concatenate([fixed, order[: self.size - len(fixed)]]))
-
-    @cached_property
-    def largest_stability(self) -> int:
-        """The largest H1 of any selection, `eps_max` (limits `A z <= b` left aside)."""
-        return self.stability(self.most_stable)
-
-    @cached_property
-    def reachable(self) -> IntArray | None:
-        """The selection of the largest H1 that keeps all limits, or None where none keeps them."""
-        if self.constraints is None:
-            return self.most_stable
-        return self.constraints.cheapest(
-            -self.statistics.counts.astype(np.float64),
-            self.max_rules,
-            self.fixed_in,
-            self.fixed_out,
-        )
-
-    @property
-    def eps_max(self) -> int:
-        """The largest H1 of a selection that keeps all limits; 0 where none does."""
-        return 0 if self.reachable is None else self.stability(self.reachable)
-
-    def at(self, min_stability: int) -> Problem:
-        """Return the same problem at another floor."""
-        # Not `replace`, which would check all of G again: a frontier makes thousands of these.
-        other = copy(self)
-        object.__setattr__(other, "min_stability", _whole_floor(min_stability))
-        _check_floor(other)
-        return other
-
-    def restricted(
-        self, fixed_out: Iterable[int], constraints: LinearConstraints | None
-    ) -> Problem:
-        """Return the same problem with more rules fixed out, and other limits."""
-        other = copy(self)
-        out = tuple(sorted({*self.fixed_out, *map(int, fixed_out)}))
-        object.__setattr__(other, "fixed_out", out)
-        object.__setattr__(other, "constraints", constraints)
-        for name in ("free", "most_stable", "largest_stability", "reachable"):
-            vars(other).pop(name, None)
-        if not set(out).isdisjoint(self.fixed_in):
-            raise InfeasibleProblem("A rule would be both fixed in and fixed out; fix fewer.")
-        _check_floor(other)
-        return other
+    def null_loss(self) -> float:
+        """The loss of no rule at all, yy/2."""
+        return 0.5 * self.statistics.yy
 
     # --- the plain definitions ------------------------------------------------------------------
 
@@ -196,42 +102,16 @@ class Problem:
             return signed_weights(A, q, self.signs[S])
         return np.asarray(np.linalg.solve(A, q), dtype=np.float64)
 
-    def has_other_signs(self, other: Problem) -> bool:
-        """Tell whether weights have other signs than in another problem."""
-        if self.signs is None or other.signs is None:
-            return self.signs is not other.signs
-        return not np.array_equal(self.signs, other.signs)
-
-    def gains(self, r: FloatArray) -> FloatArray:
-        """Return (gamma/2) r_i^2 of every rule, where its sign is not the wrong one; 0 there.
-
-        With r = q - G w this is the rate -dH2/dz_i at which the loss falls.
-        """
-        if self.signs is not None:
-            r = np.where(self.signs * r < 0, 0.0, r)
-        return np.asarray(0.5 * self.gamma * r**2, dtype=np.float64)
-
     def loss(self, support: IntArray, weights: FloatArray | None = None) -> float:
         """Return H2 of a selection, from its `weights` if they are known."""
         S = np.asarray(support, dtype=np.int64)
         w = self.weights(S) if weights is None else weights
         return 0.5 * max(0.0, self.statistics.yy - float(self.statistics.q[S] @ w))
 
-    def stability(self, support: IntArray) -> int:
-        """Return H1 of a selection."""
-        return int(self.statistics.counts[np.asarray(support, dtype=np.int64)].sum())
-
-    def is_feasible(self, support: IntArray) -> bool:
-        """Tell whether a selection meets every condition of the problem."""
-        chosen = {int(i) for i in support}
-        return (
-            len(chosen) == len(support) <= self.max_rules
-            and chosen.issubset(range(self.m))
-            and self.stability(support) >= self.min_stability
-            and chosen.issuperset(self.fixed_in)
-            and chosen.isdisjoint(self.fixed_out)
-            and (self.constraints is None or self.constraints.holds(support))
-        )
+    def fit(self, support: IntArray) -> Fit:
+        """Return the best weights of a selection and its loss; there is no intercept."""
+        w = self.weights(support)
+        return Fit(w, 0.0, self.loss(support, w))
 
     def relaxed_loss(self, z: FloatArray) -> float:
         """Return H2 at a point of [0, 1]^m."""
@@ -263,32 +143,42 @@ class Problem:
         w[S] = root * self._solve(A, root * self.statistics.q[S], S)
         return w
 
-    def __repr__(self) -> str:
-        extras = [
-            f", {len(part)} {name}"
-            for part, name in ((self.fixed_in, "fixed in"), (self.fixed_out, "fixed out"))
-            if part
-        ]
-        if self.constraints is not None:
-            extras.append(f", {self.constraints!r}")
-        if self.signs is not None:
-            extras.append(f", {np.count_nonzero(self.signs)} signs")
+    # --- tangents and bounds --------------------------------------------------------------------
+
+    def tangent_at(self, support: IntArray) -> tuple[float, FloatArray]:
+        """Return H2 and its gradient at a selection, in O(mk)."""
+        w = self.weights(support)
+        r = self.statistics.q - w @ self.statistics.G[support]
+        return self.loss(support, w), -self.gains(r)
+
+    def tangent(self, z: FloatArray) -> tuple[float, FloatArray]:
+        """Return H2 and its gradient at any point of [0, 1]^m."""
+        w = self.relaxed_weights(z)
+        return self.loss_of(w), self.gradient_of(w)
+
+    def dual_parts(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return yy/2 - w'Gw/2 and (gamma/2) r^2: H2(z) is at least the one less z' the other."""
+        data, S = self.statistics, np.flatnonzero(w)
+        Gw = w[S] @ data.G[S]
+        return float(0.5 * (data.yy - w @ Gw)), self.gains(data.q - Gw)
+
+    def has_same_loss(self, other: SelectionProblem) -> bool:
+        """Tell whether a tangent of one problem's loss is one of the other's."""
         return (
-            f"Problem(m={self.m:,}, max_rules={self.max_rules}, gamma={self.gamma:g}, "
-            f"min_stability={self.min_stability} of {self.largest_stability}{''.join(extras)})"
+            isinstance(other, Problem)
+            and self.statistics is other.statistics
+            and self.gamma == other.gamma
+            and not self.has_other_signs(other)
         )
+
+    def data_parts(self) -> Iterator[bytes]:
+        """Yield all numbers that the loss depends on, gamma left aside."""
+        s = self.statistics
+        yield from (np.ascontiguousarray(each).tobytes() for each in (s.G, s.q, s.counts))
+        yield repr(s.yy).encode()
 
 
 # --- checks -------------------------------------------------------------------------------------
-
-
-def _check_floor(problem: Problem) -> None:
-    if problem.min_stability > problem.largest_stability:
-        raise InfeasibleProblem(
-            f"min_stability is {problem.min_stability}, but no {problem.max_rules} rules that may "
-            f"be selected have more than {problem.largest_stability} counts together; ask for at "
-            "most that."
-        )
 
 
 def _check_statistics(statistics: Statistics) -> None:
@@ -330,37 +220,3 @@ def _is_like_gram(G: FloatArray, q: FloatArray, yy: float) -> bool:
         and bool((np.abs(G) <= np.outer(length, length) + 1e-6 * longest**2).all())
         and bool((np.abs(q) <= (length + 1e-6 * longest) * np.sqrt(yy)).all())
     )
-
-
-def _whole_counts(counts: Any) -> IntArray:
-    """Return counts as integers; proportions are a likely mistake."""
-    counts = np.asarray(counts)
-    if counts.dtype.kind not in "iu" and not np.array_equal(counts, np.round(counts)):
-        raise InvalidParameter(
-            "The counts are not whole numbers; pass the number of trees of each rule, not a share."
-        )
-    return np.asarray(counts, dtype=np.int64)
-
-
-def _whole_floor(value: Any) -> int:
-    """Return the least integer that is at least `value`, as H1 is a sum of integers.
-
-    A share of a whole number may come out a rounding error above one.
-    """
-    floor = check_number("min_stability", value, least=0)
-    return int(np.ceil(floor * (1.0 - 1e-12)))
-
-
-def _signs(values: Any, m: int) -> IntArray | None:
-    """Return the signs of weights; None if all are free."""
-    if values is None:
-        return None
-    signs = np.asarray(values)
-    if signs.shape != (m,) or not np.isin(signs, (-1, 0, 1)).all():
-        raise InvalidParameter(f"signs must be {m} numbers, one per rule, each -1, 0 or 1.")
-    return signs.astype(np.int64) if signs.any() else None
-
-
-def _positions(name: str, values: Sequence[int], m: int) -> tuple[int, ...]:
-    found = sorted({check_integer(name, value, least=0, most=m - 1) for value in values})
-    return tuple(found)

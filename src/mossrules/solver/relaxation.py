@@ -24,7 +24,7 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
-from mossrules.solver.problem import Problem
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = ["Multipliers", "best_multipliers", "dual_bound"]
 
@@ -37,7 +37,7 @@ class Multipliers(NamedTuple):
 
 
 def dual_bound(
-    problem: Problem,
+    problem: SelectionProblem,
     w: FloatArray,
     lam: float,
     mu: float,
@@ -64,7 +64,7 @@ def dual_bound(
 
 
 def best_multipliers(
-    problem: Problem,
+    problem: SelectionProblem,
     w: FloatArray,
     *,
     fixed_in: Iterable[int] = (),
@@ -113,7 +113,9 @@ class _Line(NamedTuple):
         return self.height + mu * self.slope
 
 
-def _surrogate(problem: Problem, prices: FloatArray | None) -> tuple[FloatArray | float, float]:
+def _surrogate(
+    problem: SelectionProblem, prices: FloatArray | None
+) -> tuple[FloatArray | float, float]:
     """Return y'A and y'b of the limits that count no groups."""
     limits = None if problem.constraints is None else problem.constraints.on_rules
     if prices is None or len(prices) == 0:
@@ -135,7 +137,7 @@ class _Parts(NamedTuple):
     @classmethod
     def of(
         cls,
-        problem: Problem,
+        problem: SelectionProblem,
         w: FloatArray,
         fixed_in: Iterable[int],
         fixed_out: Iterable[int],
@@ -144,20 +146,18 @@ class _Parts(NamedTuple):
         w = np.asarray(w, dtype=np.float64)
         if w.shape != (problem.m,):
             raise InvalidParameter(f"w has shape {w.shape}; it needs one weight per rule.")
-        data = problem.statistics
         inside = np.zeros(problem.m, dtype=bool)
         inside[[*problem.fixed_in, *fixed_in]] = True
         free = ~inside
         free[[*problem.fixed_out, *fixed_out]] = False
-        S = np.flatnonzero(w)
-        Gw = w[S] @ data.G[S]
-        g = problem.gains(data.q - Gw) - offset
+        constant, gains = problem.dual_parts(w)
+        g = gains - offset
         return cls(
-            constant=float(0.5 * (data.yy - w @ Gw) - g[inside].sum()),
+            constant=constant - float(g[inside].sum()),
             g=g[free],
-            c=data.counts[free],
+            c=problem.counts[free],
             K=problem.max_rules - int(inside.sum()),
-            E=problem.min_stability - int(data.counts[inside].sum()),
+            E=problem.min_stability - int(problem.counts[inside].sum()),
         )
 
     def line(self, order: IntArray) -> _Line:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.solver.options import relative_gap
-from mossrules.solver.problem import Problem
+from mossrules.solver.selection import SelectionProblem
 from mossrules.solver.verification import DualPoint, Verification, verify_claim
 
 __all__ = ["Outcome", "Report", "Solution", "Status"]
@@ -77,11 +77,12 @@ class Solution:
     status: Status
     report: Report
     dual: DualPoint | None = None  # proves a bound that anyone can recompute
+    intercept: float = 0.0  # of the logistic loss; a centred target has none
 
     @classmethod
     def of(
         cls,
-        problem: Problem,
+        problem: SelectionProblem,
         support: IntArray,
         bound: float,
         status: Status,
@@ -93,8 +94,7 @@ class Solution:
         support = np.sort(np.asarray(support, dtype=np.int64))
         if not problem.is_feasible(support):
             raise AssertionError(f"{report.method} returned a selection that is not feasible.")
-        weights = problem.weights(support)
-        loss = problem.loss(support, weights)
+        weights, intercept, loss = problem.fit(support)
         return cls(
             support=support,
             weights=weights,
@@ -104,6 +104,7 @@ class Solution:
             status=status,
             report=report,
             dual=dual,
+            intercept=intercept,
         )
 
     @classmethod
@@ -140,7 +141,7 @@ class Solution:
         """Relative distance between loss and bound; NaN when nothing is feasible."""
         return relative_gap(self.loss, self.bound) if self.has_selection else np.nan
 
-    def verify(self, problem: Problem) -> Verification:
+    def verify(self, problem: SelectionProblem) -> Verification:
         """Recompute from the problem all that can be, and say what rests on the search alone.
 
         Raises nothing when a check fails: `Verification.passed` tells, and printing it shows each.

@@ -13,14 +13,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
+from mossrules.solver.logistic import LogisticProblem
 from mossrules.solver.options import relative_gap
 from mossrules.solver.problem import Problem
 from mossrules.solver.relaxation import dual_bound
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = ["Check", "DualPoint", "Verification", "verify_claim"]
 
 TOLERANCE = 1e-9  # relative
-ROUNDING = 1e-11  # of yy/2: no loss is known better than this
+ROUNDING = 1e-11  # of the loss without rules: no loss is known better than this
+MOST_PROMISING = 20  # exchanges of each rule that are tried, where each takes a fit of its own
 MASTER = 1e-6  # relative: integer masters that are asked for no gap leave about this
 
 
@@ -43,7 +46,7 @@ class DualPoint:
     @classmethod
     def at(
         cls,
-        problem: Problem,
+        problem: SelectionProblem,
         w: FloatArray,
         lam: float,
         mu: float,
@@ -99,7 +102,7 @@ class Verification:
 
 
 def verify_claim(
-    problem: Problem,
+    problem: SelectionProblem,
     *,
     support: IntArray,
     weights: FloatArray,
@@ -117,10 +120,10 @@ def verify_claim(
     checks = [
         _feasible(problem, support),
         _weights(problem, support, weights),
-        _close("loss", loss, problem.loss(support), scale=0.5 * problem.statistics.yy),
+        _close("loss", loss, problem.loss(support), scale=problem.null_loss),
         _close("stability", stability, problem.stability(support)),
         Check("bound", bound <= loss, f"{bound:.9g} is not above the loss {loss:.9g}"),
-        _gram(problem),
+        _data(problem),
         _neighbours(problem, support, bound),
     ]
     if proven_gap is not None:
@@ -144,17 +147,17 @@ def _close(name: str, claimed: float, found: float, scale: float = 1.0) -> Check
     return Check(name, bool(passed), f"{claimed:.9g}, recomputed {found:.9g}")
 
 
-def _are_rules(problem: Problem, positions: IntArray) -> bool:
+def _are_rules(problem: SelectionProblem, positions: IntArray) -> bool:
     return bool(((positions >= 0) & (positions < problem.m)).all())
 
 
-def _gap(problem: Problem, loss: float, bound: float, asked: float) -> Check:
-    allowed = max(asked, MASTER) * loss + ROUNDING * 0.5 * problem.statistics.yy
+def _gap(problem: SelectionProblem, loss: float, bound: float, asked: float) -> Check:
+    allowed = max(asked, MASTER) * loss + ROUNDING * problem.null_loss
     gap = relative_gap(loss, bound)
     return Check("gap", bool(loss - bound <= allowed), f"{gap:.3g}, asked for {asked:g}")
 
 
-def _weights(problem: Problem, support: IntArray, claimed: FloatArray) -> Check:
+def _weights(problem: SelectionProblem, support: IntArray, claimed: FloatArray) -> Check:
     found = problem.weights(support)
     if claimed.shape != found.shape:
         return Check("weights", False, f"{len(claimed)} for {len(found)} rules")
@@ -163,12 +166,15 @@ def _weights(problem: Problem, support: IntArray, claimed: FloatArray) -> Check:
     return Check("weights", apart <= TOLERANCE, f"differ by {apart:.2g} of the largest")
 
 
-def _feasible(problem: Problem, support: IntArray) -> Check:
+def _feasible(problem: SelectionProblem, support: IntArray) -> Check:
     return Check("conditions", problem.is_feasible(support), f"{len(support)} rules of {problem!r}")
 
 
-def _gram(problem: Problem) -> Check:
-    """Check that the statistics are those of some columns and target: duality rests on it."""
+def _data(problem: SelectionProblem) -> Check:
+    """Check that the data are those of some rows: duality rests on it."""
+    if isinstance(problem, LogisticProblem):
+        return _class_weights(problem)
+    assert isinstance(problem, Problem)  # noqa: S101  there are two losses
     s = problem.statistics
     scale = np.sqrt(np.append(np.diagonal(s.G), s.yy))
     scale = np.where(scale > 0, scale, 1.0)
@@ -177,7 +183,14 @@ def _gram(problem: Problem) -> Check:
     return Check("statistics", least > -1e-7, f"least eigenvalue of the correlations {least:.2g}")
 
 
-def _neighbours(problem: Problem, support: IntArray, bound: float) -> Check:
+def _class_weights(problem: LogisticProblem) -> Check:
+    """Check that no pattern has less than no rows of a class."""
+    patterns = problem.patterns
+    least = float(min(patterns.positives.min(), patterns.negatives.min()))
+    return Check("patterns", least >= 0.0, f"least weight of a class {least:.2g}")
+
+
+def _neighbours(problem: SelectionProblem, support: IntArray, bound: float) -> Check:
     """Try to refute the bound by every exchange of one rule for another."""
     chosen = set(support.tolist())
     least = np.inf
@@ -185,7 +198,7 @@ def _neighbours(problem: Problem, support: IntArray, bound: float) -> Check:
     for i in sorted(chosen.difference(problem.fixed_in)):
         rest = np.array(sorted(chosen - {i}), dtype=np.int64)
         needed = problem.min_stability - problem.stability(rest)
-        others = [j for j in outside if problem.statistics.counts[j] >= needed]
+        others = [j for j in outside if problem.counts[j] >= needed]
         if problem.constraints is not None:
             others = [j for j in others if problem.constraints.holds(np.append(rest, j))]
         least = min(least, _least_loss_with_one_more(problem, rest, np.array(others, np.int64)))
@@ -193,11 +206,14 @@ def _neighbours(problem: Problem, support: IntArray, bound: float) -> Check:
     return Check("neighbours", bool(passed), f"no exchange of one rule is below {least:.9g}")
 
 
-def _least_loss_with_one_more(problem: Problem, rest: IntArray, others: IntArray) -> float:
-    """Return min_j H2(T + j) by the Schur complement of G_TT + I/gamma."""
+def _least_loss_with_one_more(problem: SelectionProblem, rest: IntArray, others: IntArray) -> float:
+    """Return min_j H2(T + j): of the squared loss by the Schur complement of G_TT + I/gamma."""
     if len(others) == 0:
         return np.inf
-    if problem.signs is not None:  # no closed form
+    if isinstance(problem, LogisticProblem):  # no closed form: those that promise most
+        _, gradient = problem.tangent_at(rest)
+        others = others[np.argsort(gradient[others], kind="stable")[:MOST_PROMISING]]
+    if problem.signs is not None or not isinstance(problem, Problem):
         return min(problem.loss(np.append(rest, j)) for j in others)
     s, ridge = problem.statistics, 1.0 / problem.gamma
     A = s.G[np.ix_(rest, rest)] + ridge * np.eye(len(rest))
@@ -207,7 +223,7 @@ def _least_loss_with_one_more(problem: Problem, rest: IntArray, others: IntArray
     return float(problem.loss(rest) - 0.5 * (correlated**2 / left).max())
 
 
-def _dual_checks(problem: Problem, dual: DualPoint) -> tuple[list[Check], float]:
+def _dual_checks(problem: SelectionProblem, dual: DualPoint) -> tuple[list[Check], float]:
     """Check the fixings by the floor, and recompute the bound of the dual point."""
     positions = np.concatenate([dual.rules, dual.fixed_in, dual.fixed_out])
     if (
@@ -235,18 +251,18 @@ def _dual_checks(problem: Problem, dual: DualPoint) -> tuple[list[Check], float]
             by_floor,
             f"{len(dual.fixed_in)} rules in, {len(dual.fixed_out)} out",
         ),
-        _close("bound of the dual point", dual.bound, proven, scale=0.5 * problem.statistics.yy),
+        _close("bound of the dual point", dual.bound, proven, scale=problem.null_loss),
     ], proven if by_floor else -np.inf
 
 
-def _n_priced(problem: Problem) -> int:
+def _n_priced(problem: SelectionProblem) -> int:
     limits = None if problem.constraints is None else problem.constraints.on_rules
     return 0 if limits is None else len(limits.b)
 
 
-def _decided_by_floor(problem: Problem, dual: DualPoint) -> bool:
+def _decided_by_floor(problem: SelectionProblem, dual: DualPoint) -> bool:
     """Tell whether no selection that meets the floor has `fixed_out` rules or lacks `fixed_in`."""
-    counts = problem.statistics.counts
+    counts = problem.counts
     room = problem.size - len(problem.fixed_in)
     had = problem.stability(np.array(problem.fixed_in, dtype=np.int64))
     free = np.sort(counts[problem.free])[::-1]

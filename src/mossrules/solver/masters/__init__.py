@@ -7,7 +7,7 @@ from mossrules.solver.masters.gurobi import GurobiMaster
 from mossrules.solver.masters.highs import HighsMaster
 from mossrules.solver.masters.scip import ScipMaster
 from mossrules.solver.options import Options
-from mossrules.solver.problem import Problem
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = ["Master", "MasterResult", "MasterStatus", "make_master"]
 
@@ -19,6 +19,6 @@ _MASTERS: dict[str, type[Master]] = {
 }
 
 
-def make_master(problem: Problem, options: Options, *, scale: float = 1.0) -> Master:
+def make_master(problem: SelectionProblem, options: Options, *, scale: float = 1.0) -> Master:
     """Return the master that the options name; `scale` is the size of the losses to expect."""
     return _MASTERS[options.master](problem, options, scale=scale)

@@ -22,7 +22,7 @@ import numpy as np
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import MissingDependency, MossError
 from mossrules.solver.options import Options
-from mossrules.solver.problem import Problem
+from mossrules.solver.selection import SelectionProblem
 
 TOLERANCE = 1e-9  # asked of every solver, for feasibility and integrality; Gurobi's tightest
 NEGLIGIBLE = 1e-10  # coefficients below this are left out: solvers take them for zeros anyway
@@ -71,7 +71,7 @@ class Master(ABC):
     all three in units of `scale`.
     """
 
-    def __init__(self, problem: Problem, options: Options, *, scale: float) -> None:
+    def __init__(self, problem: SelectionProblem, options: Options, *, scale: float) -> None:
         self.options = options
         self.scale = scale
         self.A, self.b = linear_limits(problem)
@@ -162,14 +162,14 @@ class Master(ABC):
         return MasterResult(status, z, max(0.0, bound), self.scale * found.objective)
 
 
-def linear_limits(problem: Problem) -> tuple[FloatArray, FloatArray]:
+def linear_limits(problem: SelectionProblem) -> tuple[FloatArray, FloatArray]:
     """Return A and b of all limits on rules and groups: size, stability, and the user's own."""
     rows = [np.ones(problem.m)]
     limits = [float(problem.max_rules)]
     if problem.min_stability > 0:
         # In units of the largest common divisor, so that no tolerance lets a count too few pass.
-        unit = max(1, int(np.gcd.reduce(problem.statistics.counts)))
-        rows.append(-(problem.statistics.counts // unit).astype(np.float64))
+        unit = max(1, int(np.gcd.reduce(problem.counts)))
+        rows.append(-(problem.counts // unit).astype(np.float64))
         limits.append(-float(-(-problem.min_stability // unit)))
     A, b = np.array(rows), np.array(limits)
     if problem.constraints is not None:

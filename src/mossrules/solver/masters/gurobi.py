@@ -19,7 +19,7 @@ from mossrules.solver.masters._base import (
     unexpected,
 )
 from mossrules.solver.options import Options
-from mossrules.solver.problem import Problem
+from mossrules.solver.selection import SelectionProblem
 
 _NO_LICENCE, _TOO_LARGE = 10009, 10010  # Gurobi's error numbers
 
@@ -27,7 +27,7 @@ _NO_LICENCE, _TOO_LARGE = 10009, 10010  # Gurobi's error numbers
 class GurobiMaster(Master):
     """The integer program in Gurobi."""
 
-    def __init__(self, problem: Problem, options: Options, *, scale: float) -> None:
+    def __init__(self, problem: SelectionProblem, options: Options, *, scale: float) -> None:
         super().__init__(problem, options, scale=scale)
         self._gurobipy = load("gurobipy", "gurobi", 'run pip install "mossrules[gurobi]"')
         settings = {

@@ -18,7 +18,7 @@ from mossrules.solver.masters._base import (
     unexpected,
 )
 from mossrules.solver.options import Options
-from mossrules.solver.problem import Problem
+from mossrules.solver.selection import SelectionProblem
 
 _REMEDY = (
     "run pip install highspy, and if ortools is loaded in the same process, which highspy cannot "
@@ -30,7 +30,7 @@ _FOUND = 2  # HiGHS's primal_solution_status of a feasible point
 class HighsMaster(Master):
     """The integer program in HiGHS: column 0 is nu, column i + 1 is z_i, then groups."""
 
-    def __init__(self, problem: Problem, options: Options, *, scale: float) -> None:
+    def __init__(self, problem: SelectionProblem, options: Options, *, scale: float) -> None:
         super().__init__(problem, options, scale=scale)
         self._highspy = load("highspy", "highs", _REMEDY)
         self._highs = self._highspy.Highs()

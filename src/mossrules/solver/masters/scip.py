@@ -18,7 +18,7 @@ from mossrules.solver.masters._base import (
     unexpected,
 )
 from mossrules.solver.options import Options
-from mossrules.solver.problem import Problem
+from mossrules.solver.selection import SelectionProblem
 
 _STATUSES = {
     "optimal": MasterStatus.OPTIMAL,
@@ -36,7 +36,7 @@ _DUAL_TOLERANCE = 1e-7  # with a tighter one, its linear solver prints that it c
 class ScipMaster(Master):
     """The integer program in SCIP. It has one thread for the search whatever is asked for."""
 
-    def __init__(self, problem: Problem, options: Options, *, scale: float) -> None:
+    def __init__(self, problem: SelectionProblem, options: Options, *, scale: float) -> None:
         super().__init__(problem, options, scale=scale)
         self._pyscipopt = load("pyscipopt", "scip", 'run pip install "mossrules[scip]"')
         self._model = model = self._pyscipopt.Model()

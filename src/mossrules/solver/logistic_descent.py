@@ -1,0 +1,109 @@
+"""Good selections for the logistic loss quickly, on squared problems that touch it.
+
+A squared problem is solved roughly by what serves the squared loss, exchanges of single rules or
+coordinate descent. At the selection found, the next one is made to touch, until the logistic loss
+itself falls no more. Nothing is proven by that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mossrules._typing import IntArray
+from mossrules.exceptions import InvalidParameter
+from mossrules.solver.coordinate_descent import solve_by_coordinate_descent
+from mossrules.solver.heuristics import Incumbent, first_selection
+from mossrules.solver.instance import Instance
+from mossrules.solver.logistic import LogisticProblem
+from mossrules.solver.options import Clock, Options
+from mossrules.solver.relaxation import best_multipliers
+from mossrules.solver.result import Outcome, Status
+from mossrules.solver.touching import TouchingModel
+from mossrules.solver.verification import DualPoint
+
+__all__ = ["local_search", "possible_rules", "solve_logistic_by_descent"]
+
+MAX_ROUNDS = 8
+WORTHWHILE = 1e-9  # relative fall in loss: a smaller one ends the search
+CHEAP = 2e9  # multiplications of a new curvature that are not worth thinking about
+
+
+def possible_rules(problem: LogisticProblem) -> IntArray:
+    """Return the rules that are in any selection which meets size, floor and fixings, ascending."""
+    counts, fixed = problem.counts, np.array(problem.fixed_in, dtype=np.int64)
+    room = problem.size - len(fixed)
+    if room == 0:
+        return fixed
+    largest = np.sort(counts[problem.free])[::-1][: room - 1]
+    needed = problem.min_stability - problem.stability(fixed) - int(largest.sum())
+    free = problem.free[counts[problem.free] >= needed]
+    return np.union1d(np.union1d(fixed, free), problem.most_stable).astype(np.int64)
+
+
+def local_search(model: TouchingModel, start: IntArray | None = None) -> Incumbent:
+    """Return a selection that no exchange of one rule for another seems to improve."""
+    problem, m = model.problem, model.problem.m
+    most_stable = problem.most_stable
+    best = Incumbent(most_stable, problem.loss(most_stable))
+    if start is not None and len(start) == problem.size and problem.is_feasible(start):
+        best.offer(start, problem.loss(start))
+    w = np.zeros(m + 1)
+    cheap = (m + 1) ** 2 * problem.patterns.n_patterns < CHEAP
+    for _ in range(MAX_ROUNDS):
+        squared = model.squared_problem(model.point(w))
+        found = first_selection(Instance.of(squared), np.append(best.support, m)).support
+        found = found[found < m]
+        loss = problem.loss(found)
+        if w.any() and loss >= best.loss * (1.0 - WORTHWHILE):
+            break
+        best.offer(found, loss)
+        w = model.weights(best.support)
+        model = model.curved_at(w) if cheap else model
+    return best
+
+
+def solve_logistic_by_descent(
+    problem: LogisticProblem, options: Options, *, clock: Clock, start: IntArray | None = None
+) -> Outcome:
+    """Return a good feasible selection and a valid, though rarely close, lower bound.
+
+    Coordinate descent runs on the squared problem that touches at no weights, and then on those
+    that touch at the best selection so far.
+    """
+    if problem.is_limited:
+        raise InvalidParameter(
+            "Coordinate descent keeps neither limits `A z <= b` nor signs of weights; use "
+            'method="cutting-plane".'
+        )
+    rules = possible_rules(problem)
+    here = problem.reduced(rules, problem.fixed_in)
+    model = TouchingModel.of(here)
+    best = Incumbent(here.most_stable, here.loss(here.most_stable))
+    sweeps, rounds, w = 0.0, 0, np.zeros(here.m + 1)
+    given = None if start is None else np.searchsorted(rules, np.intersect1d(start, rules))
+    while rounds < MAX_ROUNDS:
+        rounds += 1
+        squared = model.squared_problem(model.point(w))
+        outcome = solve_by_coordinate_descent(squared, options, clock=clock, start=given)
+        sweeps += outcome.figures["sweeps"]
+        assert outcome.support is not None  # noqa: S101  there always is one
+        found = outcome.support[outcome.support < here.m]
+        loss = here.loss(found)
+        better = loss < best.loss * (1.0 - WORTHWHILE)
+        best.offer(found, loss)
+        if (rounds > 1 and not better) or clock.left() <= 0:
+            break
+        w = model.weights(best.support)
+        model = model.curved_at(w)
+        given = np.append(best.support, here.m)
+    support = rules[best.support]
+    dual = dual_at(problem, support)
+    figures = {"sweeps": sweeps, "rounds": float(rounds)}
+    return Outcome(support, max(0.0, dual.bound), Status.HEURISTIC, figures, dual)
+
+
+def dual_at(problem: LogisticProblem, support: IntArray) -> DualPoint:
+    """Return the dual point of a selection's weights, at the best multipliers."""
+    w = np.zeros(problem.m)
+    w[support] = problem.weights(support)
+    return DualPoint.at(problem, w, *best_multipliers(problem, w))
