@@ -10,6 +10,7 @@ __all__ = [
     "InvalidParameter",
     "InvalidTable",
     "InvalidTarget",
+    "LicenceLimit",
     "MissingColumns",
     "MissingDependency",
     "MixedColumnWarning",
@@ -50,6 +51,10 @@ class UnsupportedType(MossError, TypeError):
 
 class MissingDependency(MossError, ImportError):
     """An optional package is needed and not installed."""
+
+
+class LicenceLimit(MossError):
+    """A commercial solver has no licence for a problem of this size."""
 
 
 class InfeasibleProblem(MossError, ValueError):

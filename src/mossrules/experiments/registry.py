@@ -15,7 +15,9 @@ __all__ = ["experiment_names", "find_experiment"]
 NAMES = (
     "motivating",
     "sliding-window",
+    "sandwich",
     "approximate",
+    "timing",
     "performance",
     "gamma",
     "k",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from mossrules._typing import FloatArray
-from mossrules.exceptions import MossError
+from mossrules.exceptions import LicenceLimit, MossError
 from mossrules.solver.masters._base import (
     TOLERANCE,
     Master,
@@ -98,7 +98,7 @@ class GurobiMaster(Master):
             yield
         except self._gurobipy.GurobiError as failure:
             if failure.errno == _TOO_LARGE:
-                raise MossError(
+                raise LicenceLimit(
                     "The problem is too large for Gurobi without a licence (2,000 rules or cuts); "
                     "install a licence or choose another master."
                 ) from failure
