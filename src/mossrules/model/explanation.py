@@ -7,6 +7,7 @@ from typing import Any
 
 from mossrules._frames import Backend, make_frame
 from mossrules.columns import Label
+from mossrules.model.calibration import Calibration
 from mossrules.model.figures import INTERCEPT, format_amounts, one_line
 from mossrules.model.link import Link, event_text, inverse_link
 from mossrules.rules import Rule
@@ -30,6 +31,8 @@ class Explanation:
     target: str | None = None
     link: Link = "identity"
     outcome: Label | None = None
+    calibration: Calibration | None = None
+    threshold: float = 0.5  # of the probability, to act upon
 
     @property
     def contributions(self) -> tuple[float, ...]:
@@ -77,7 +80,34 @@ class Explanation:
         lines.append(f"= {total:>{width}}  {self._name}{rest if silent else ''}")
         if self.link == "logit":
             lines.append(f"  {self.prediction:>{width}.3f}  probability, 1 / (1 + exp(-log-odds))")
+            lines += self.advice
         return "\n".join(lines)
+
+    @property
+    def advice(self) -> list[str]:
+        """What was seen where predictions were like this one, and what the threshold means."""
+        if self.link != "logit":
+            return []
+        event = one_line(event_text(self.target, self.outcome))
+        lines = [] if self.calibration is None else [self._seen(self.calibration, event)]
+        act = self.prediction >= self.threshold
+        lines.append(
+            f"At a threshold of {self.threshold:g} the decision is {'' if act else 'not '}{event}"
+            f"{_meaning(self.threshold)}."
+        )
+        if self.calibration is not None:
+            lines.append(_done(self.calibration, self.threshold))
+        return lines
+
+    def _seen(self, calibration: Calibration, event: str) -> str:
+        found = calibration.around(self.prediction)
+        words = f"predicted {found.low:.1f} to {found.high:.1f}"
+        if not found.rows:
+            return f"No training row was {words}: there is nothing to compare with."
+        return (
+            f"Of the {found.rows:,.0f} training rows {words}, {found.share:.0%} were {event} "
+            f"({found.lower:.0%} to {found.upper:.0%} at 95 % confidence)."
+        )
 
     @property
     def _name(self) -> str:
@@ -85,3 +115,22 @@ class Explanation:
         if self.link == "logit":
             return f"log-odds of {one_line(event_text(self.target, self.outcome))}"
         return "prediction" if self.target is None else f"predicted {one_line(self.target)}"
+
+
+def _meaning(threshold: float) -> str:
+    """Return for which costs a threshold is right, in words that go on a sentence."""
+    if not 0.0 < threshold < 1.0:
+        return ""
+    cost = (1.0 - threshold) / threshold
+    words = "as much as" if abs(cost - 1.0) < 1e-9 else f"{cost:.3g} times"
+    return f", which is right where a miss costs {words} a false alarm"
+
+
+def _done(calibration: Calibration, threshold: float) -> str:
+    found = calibration.at_threshold(threshold)
+    best = calibration.most_balanced()
+    return (
+        f"On training rows it finds {found.sensitivity:.0%} of the outcomes and leaves alone "
+        f"{found.specificity:.0%} of the others; both together are best at {best.threshold:g}, "
+        f"with {best.sensitivity:.0%} and {best.specificity:.0%}."
+    )

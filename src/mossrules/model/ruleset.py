@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from mossrules._checks import check_number
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import AnyArray, BoolArray, FloatArray
 from mossrules.binning import Binning
@@ -15,6 +16,7 @@ from mossrules.candidates import Candidates
 from mossrules.chunks import RowRange, row_ranges
 from mossrules.columns import Label
 from mossrules.exceptions import InvalidParameter
+from mossrules.model.calibration import Calibration, ThresholdFigures
 from mossrules.model.explanation import Explanation
 from mossrules.model.figures import one_line
 from mossrules.model.html import to_html
@@ -65,6 +67,7 @@ class RuleSet:
     target : name of the target, if it has one
     link : "identity", or "logit" where weights are log-odds and predictions are probabilities
     outcome : with "logit", the class whose probability is predicted
+    calibration : with "logit", training rows by their prediction and by what was seen
 
     Examples
     --------
@@ -91,9 +94,10 @@ class RuleSet:
     target: str | None = None
     link: Link = "identity"
     outcome: Label | None = None
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
-        _check_link(self.link, self.outcome)
+        _check_link(self.link, self.outcome, self.calibration)
         rules = tuple(self.rules)
         weights = _numbers("weights", self.weights, len(rules)) + 0.0  # there is no -0.0 in a sum
         shares = {
@@ -128,6 +132,7 @@ class RuleSet:
         target: str | None = None,
         link: Link = "identity",
         outcome: Label | None = None,
+        calibration: Calibration | None = None,
     ) -> RuleSet:
         """Return the rules at some positions of the candidates, with weights in target units.
 
@@ -152,6 +157,7 @@ class RuleSet:
             target=target,
             link=link,
             outcome=outcome,
+            calibration=calibration,
         )
 
     # --- as a collection of rules ---------------------------------------------------------------
@@ -187,7 +193,8 @@ class RuleSet:
         # Through the constructor, so that a copy is as immutable as the original.
         fields = (self.rules, self.weights, self.intercept, self.binning, self.columns)
         shares = (self.support, self.proportion)
-        return RuleSet, (*fields, *shares, self.target, self.link, self.outcome)
+        link = (self.target, self.link, self.outcome, self.calibration)
+        return RuleSet, (*fields, *shares, *link)
 
     # --- predictions ----------------------------------------------------------------------------
 
@@ -224,11 +231,12 @@ class RuleSet:
         """Return for each row of a table and each rule whether it holds there: (rows, rules)."""
         return self._holds(used_columns(X, self.binning, self.columns))
 
-    def explain(self, row: Any) -> Explanation:
+    def explain(self, row: Any, *, threshold: float = 0.5) -> Explanation:
         """Return which rules hold for one row and what each adds to its prediction.
 
         The row is a mapping from names to values, a pandas Series, a sequence of the values of all
-        columns of training, or a table of one row.
+        columns of training, or a table of one row. With the link "logit", what is said of a
+        decision is for acting on probabilities of at least `threshold`.
         """
         holds = self._holds(used_values(row, self.binning, self.columns))[0]
         return Explanation(
@@ -240,7 +248,26 @@ class RuleSet:
             target=self.target,
             link=self.link,
             outcome=self.outcome,
+            calibration=self.calibration,
+            threshold=check_number("threshold", threshold, least=0.0),
         )
+
+    def thresholds(self, *miss_costs: float, backend: Backend | None = None) -> Any:
+        """Return thresholds of the probability and what each would have done on training rows.
+
+        One for each cost of missing the outcome, in false alarms (1 if none is given), and the one
+        of the best balanced accuracy. Columns: `purpose`, `threshold`, the share of rows `flagged`,
+        `sensitivity`, `specificity`, `precision` and `balanced_accuracy`.
+        """
+        if self.calibration is None:
+            raise InvalidParameter(
+                "These rules carry no predictions of training rows, by which thresholds are judged."
+            )
+        found = self.calibration.advice(miss_costs or (1.0,))
+        columns: dict[str, list[Any]] = {"purpose": list(found)}
+        for name in ThresholdFigures._fields:
+            columns[name] = [getattr(each, name) for each in found.values()]
+        return make_frame(columns, backend)
 
     def _holds(self, table: Table) -> BoolArray:
         found = np.empty((table.n_rows, len(self)), dtype=bool)
@@ -349,13 +376,15 @@ class RuleSet:
 # --- checks -------------------------------------------------------------------------------------
 
 
-def _check_link(link: str, outcome: object) -> None:
+def _check_link(link: str, outcome: object, calibration: object) -> None:
     if link not in get_args(Link):
         raise InvalidParameter(f"link is {link!r}; choose 'identity' or 'logit'.")
     if outcome is not None and (link != "logit" or not isinstance(outcome, Label)):
         raise InvalidParameter(
             f"outcome is {outcome!r}; pass text, a number or a truth value, with link='logit' only."
         )
+    if calibration is not None and not (link == "logit" and isinstance(calibration, Calibration)):
+        raise InvalidParameter("calibration must be a Calibration, with link='logit' only.")
 
 
 def _numbers(name: str, values: Any, n: int) -> FloatArray:

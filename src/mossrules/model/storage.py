@@ -18,6 +18,7 @@ from mossrules._typing import FloatArray
 from mossrules.binning import MAX_BINS, BinnedColumn, Binning
 from mossrules.columns import Kind, Label
 from mossrules.exceptions import InvalidFile, MossError
+from mossrules.model.calibration import Calibration
 from mossrules.model.schema import ruleset_schema, violation
 from mossrules.model.values import sorted_labels
 from mossrules.rules import OPEN, Condition, Levels, Range, Rule
@@ -86,6 +87,7 @@ def from_json(cls: type[RuleSet], text: str | bytes) -> RuleSet:
             target=content["target"],
             link=content.get("link", "identity"),
             outcome=_read_outcome(content.get("outcome")),
+            calibration=_read_calibration(content.get("calibration")),
         )
     except MossError as reason:
         brief = str(reason).rstrip(".")[:200]
@@ -106,7 +108,21 @@ def _write_link(ruleset: RuleSet) -> dict[str, Any]:
     return {
         "link": ruleset.link,
         "outcome": None if outcome is None else _write_label(outcome),
+        **_write_calibration(ruleset.calibration),
     }
+
+
+def _write_calibration(calibration: Calibration | None) -> dict[str, Any]:
+    if calibration is None:
+        return {}
+    names = ("positives", "negatives")
+    return {"calibration": {name: list(getattr(calibration, name)) for name in names}}
+
+
+def _read_calibration(content: Mapping[str, Any] | None) -> Calibration | None:
+    if content is None:
+        return None
+    return Calibration(tuple(content["positives"]), tuple(content["negatives"]))
 
 
 def _read_outcome(content: Any) -> Label | None:
