@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from mossrules import forest as forest_module
 from mossrules._kernels.draws import draw_features
@@ -53,6 +53,19 @@ def test_each_tree_is_the_tree_that_scikit_learn_grows_on_the_same_bootstrap(dep
     for tree in (0, 5):
         reference = DecisionTreeRegressor(max_depth=depth, random_state=0).fit(
             codes.T, target, sample_weight=bootstrap_weights(11, tree, len(target))
+        )
+        check_against_sklearn(forest, tree, reference.tree_)
+
+
+def test_of_two_classes_the_trees_are_those_of_ginis_index():
+    """For a target of 0 and 1, splits equal those of DecisionTreeClassifier by Gini's index."""
+    X, y = continuous(3000, seed=2)
+    data = encode(X, (y > 0.8).astype(float))
+    codes, target = all_codes(data), targets(data)
+    forest = grow_forest(data, n_trees=4, max_depth=2, max_features=1.0, seed=11)
+    for tree in range(4):
+        reference = DecisionTreeClassifier(criterion="gini", max_depth=2, random_state=0).fit(
+            codes.T, target > 0, sample_weight=bootstrap_weights(11, tree, len(target))
         )
         check_against_sklearn(forest, tree, reference.tree_)
 

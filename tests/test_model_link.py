@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model_cases import many_rules, plain_values, records, wild_ruleset
-from mossrules import RuleSet
+from mossrules import RuleSet, RuleSets
 from mossrules.exceptions import InvalidFile, InvalidParameter
 from test_model_sql import ENGINES, TABLE, run
 
@@ -52,6 +52,41 @@ def test_all_exports_give_the_probability(seed):
     for engine, dialect in ENGINES:
         found = run(engine, columns, ruleset.to_sql(TABLE, dialect, keep=["the_key"]))
         np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=f"{engine} {dialect}")
+
+
+def test_exports_of_several_classes_give_all_probabilities():
+    """SQL, Python and JSON of rule sets say what predict_proba says, for labels of any name."""
+    parts, later = [], None
+    for seed, label in enumerate(('it\'s "A"', "b`", "ünï\n")):
+        plain, rows = wild_ruleset(11)
+        kept = as_log_odds(plain, scale=2.0 + seed, outcome=label)
+        parts.append(replace(kept, intercept=float(seed - 1)))
+        later = rows
+    sets = RuleSets({each.outcome: each for each in parts})
+    expected = sets.predict_proba(later)
+    np.testing.assert_allclose(expected.sum(axis=1), 1.0, rtol=1e-12)
+    alone = np.column_stack([each.predict(later) for each in parts])
+    np.testing.assert_allclose(expected * alone.sum(axis=1, keepdims=True), alone, rtol=1e-12)
+    again = RuleSets.from_json(sets.to_json())
+    assert list(again) == list(sets)
+    np.testing.assert_array_equal(again.predict_proba(later), expected)
+    predict = defined(sets.to_python())
+    for row, probabilities in zip(records(later), expected, strict=True):
+        np.testing.assert_allclose(list(predict(row).values()), probabilities, rtol=1e-12)
+    columns = {name: plain_values(later[name]) for name in later}
+    for engine, dialect in ENGINES:
+        sql = sets.to_sql(TABLE, dialect, keep=["the_key"])
+        for number in range(3):
+            found = run(engine, columns, sql, column=1 + number)
+            np.testing.assert_allclose(found, expected[:, number], rtol=1e-12)
+    assert sets.to_text().endswith("divided by their sum.")
+    assert len(sets.to_frame()) == sum(map(len, parts))
+    assert sets.to_markdown().count("| log-odds |") == sets.to_latex().count("toprule") == 3
+    assert sets._repr_html_().count("<table>") == 3
+    with pytest.raises(InvalidFile, match="not a mossrules rule sets"):
+        RuleSets.from_json(parts[0].to_json())
+    with pytest.raises(InvalidParameter, match="two classes"):
+        RuleSets({"b`": parts[1]})
 
 
 def test_sql_needs_no_exponential_unless_log_odds_are_extreme():

@@ -58,11 +58,11 @@ def run_duckdb(columns, sql):
     return duck().execute(sql).fetchall()
 
 
-def run(engine, columns, sql):
+def run(engine, columns, sql, column=1):
     """Return the predictions that a SELECT with its key gives, by key."""
     rows = {"sqlite": run_sqlite, "duckdb": run_duckdb}[engine](columns, sql)
-    assert len(dict(rows)) == len(rows)
-    return np.array([value for _, value in sorted(rows)])
+    assert len({row[0] for row in rows}) == len(rows)
+    return np.array([row[column] for row in sorted(rows)])
 
 
 def one_rule(column, condition, weight=1.0, intercept=0.0):

@@ -7,12 +7,12 @@ from mossrules._version import __version__
 
 if TYPE_CHECKING:
     from mossrules.candidates import Candidates, find_candidates
-    from mossrules.estimators import MossRegressor
+    from mossrules.estimators import MossClassifier, MossRegressor
     from mossrules.evaluation import FrontierEvaluation, evaluate_frontier
     from mossrules.exceptions import MossError
     from mossrules.frontier import Frontier
     from mossrules.generators import FittedEnsemble
-    from mossrules.model import RuleSet
+    from mossrules.model import RuleSet, RuleSets
     from mossrules.pool import CandidatePool
     from mossrules.rules import Rule
     from mossrules.statistics import Statistics
@@ -23,10 +23,12 @@ __all__ = [
     "FittedEnsemble",
     "Frontier",
     "FrontierEvaluation",
+    "MossClassifier",
     "MossError",
     "MossRegressor",
     "Rule",
     "RuleSet",
+    "RuleSets",
     "Statistics",
     "__version__",
     "evaluate_frontier",
@@ -41,10 +43,12 @@ _HOME = {
     "FittedEnsemble": "mossrules.generators",
     "Frontier": "mossrules.frontier",
     "FrontierEvaluation": "mossrules.evaluation",
+    "MossClassifier": "mossrules.estimators",
     "MossError": "mossrules.exceptions",
     "MossRegressor": "mossrules.estimators",
     "Rule": "mossrules.rules",
     "RuleSet": "mossrules.model",
+    "RuleSets": "mossrules.model",
     "Statistics": "mossrules.statistics",
     "evaluate_frontier": "mossrules.evaluation",
     "find_candidates": "mossrules.candidates",

@@ -19,6 +19,7 @@ from mossrules.columns import Kind
 from mossrules.encoded import EncodedTable, encode_table
 from mossrules.exceptions import InvalidParameter, InvalidTable, InvalidTarget
 from mossrules.generators import FittedEnsemble, ForestGenerator, Generator
+from mossrules.patterns import Patterns, compute_patterns
 from mossrules.pool import CandidatePool
 from mossrules.rules import Levels, Rule, format_number
 from mossrules.statistics import Overlaps, Statistics, compute_overlaps, statistics_of_overlaps
@@ -35,6 +36,7 @@ class Candidates:
     binning: Binning
     pool: CandidatePool
     statistics: Statistics
+    patterns: Patterns | None = None  # of a target of two values, where they were asked for
 
     def __len__(self) -> int:
         return len(self.pool)
@@ -98,6 +100,7 @@ def find_candidates(
     max_candidates: int | None = 2000,
     merge_identical: bool = False,
     include: Sequence[Rule] = (),
+    patterns: bool = False,
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -124,6 +127,8 @@ def find_candidates(
     max_candidates : keep only the most frequent rules; None keeps all
     merge_identical : whether rules that hold on the same rows become one
     include : rules that are candidates whether or not a tree has found them
+    patterns : whether to count the patterns of rules that hold together, which the logistic loss
+        of a target of 0 and 1 needs
     sample_weight : one non-negative number per row
     random_state : integer seed; None is the seed 0, so that the same call gives the same rules
     n_jobs : threads; None uses all cores
@@ -177,7 +182,8 @@ def find_candidates(
     for rule in include:
         if rule in pool.rules and statistics.support[pool.rules.index(rule)] == 0:
             raise InvalidParameter(f"The rule '{rule}' holds on no row, so it cannot be included.")
-    return Candidates(data.binning, pool, statistics)
+    found = compute_patterns(data, pool, n_jobs=jobs, progress=progress) if patterns else None
+    return Candidates(data.binning, pool, statistics, found)
 
 
 def check_rule(rule: Rule, binning: Binning) -> Rule:

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from mossrules._typing import BoolArray, FloatArray
 from mossrules.candidates import Candidates
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.rules import Rule
-from mossrules.solver import Problem
 from mossrules.solver.limits import LinearConstraints
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = [
     "AtMostConditions",
@@ -40,6 +40,8 @@ __all__ = [
     "limit_problem",
     "required_rules",
 ]
+
+Limited = TypeVar("Limited", bound=SelectionProblem)
 
 
 # --- what the solver takes ------------------------------------------------------------------------
@@ -99,7 +101,7 @@ class Limits:
         self.forbidden.update(np.flatnonzero(concerned & ~goes_right).tolist())
         return np.asarray(concerned & goes_right)
 
-    def apply_to(self, problem: Problem) -> Problem:
+    def apply_to(self, problem: Limited) -> Limited:
         """Return the problem under these limits."""
         linear = None
         if self.rows:
@@ -110,7 +112,7 @@ class Limits:
                 if by_feature
                 else LinearConstraints(A[:, : len(self.candidates)], np.array(self.most))
             )
-        return replace(
+        return replace(  # type: ignore[type-var]  # all of them are dataclasses
             problem,
             fixed_in=sorted(self.required),
             fixed_out=sorted(self.forbidden),
@@ -323,8 +325,8 @@ def required_rules(constraints: Sequence[Constraint]) -> tuple[Rule, ...]:
 
 
 def limit_problem(
-    problem: Problem, candidates: Candidates, constraints: Sequence[Constraint]
-) -> Problem:
+    problem: Limited, candidates: Candidates, constraints: Sequence[Constraint]
+) -> Limited:
     """Return the problem, without a floor yet, under constraints.
 
     Where they leave no selection with a rule in it, the error names those that are to be relaxed.
@@ -350,8 +352,8 @@ def limit_problem(
 
 
 def _limited(
-    problem: Problem, candidates: Candidates, constraints: Sequence[Constraint]
-) -> Problem | None:
+    problem: Limited, candidates: Candidates, constraints: Sequence[Constraint]
+) -> Limited | None:
     """Return the problem under constraints; None when no selection with a rule keeps them."""
     limits = Limits(candidates)
     for each in constraints:
@@ -364,7 +366,7 @@ def _limited(
     return found if found.reachable is not None and _has_any_rule(found) else None
 
 
-def _has_any_rule(problem: Problem) -> bool:
+def _has_any_rule(problem: SelectionProblem) -> bool:
     """Tell whether a selection that keeps the limits has any rule in it."""
     if problem.reachable is not None and len(problem.reachable) > 0:
         return True
@@ -372,7 +374,7 @@ def _has_any_rule(problem: Problem) -> bool:
 
 
 def _conflict(
-    problem: Problem, candidates: Candidates, constraints: Sequence[Constraint]
+    problem: SelectionProblem, candidates: Candidates, constraints: Sequence[Constraint]
 ) -> list[Constraint]:
     """Return constraints that cannot be kept together, none of which can be left out."""
     kept = list(constraints)

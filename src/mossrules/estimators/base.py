@@ -164,6 +164,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
     rules_: RuleSet | RuleSets
     classes_: AnyArray
     estimators_: dict[Label, Any]
+    _is_member = False  # of a learner of several classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find rules and choose among them; with more than two classes, for each class.
@@ -239,7 +240,13 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         """Return the learner of one class against all others."""
         member = copy(self)  # not a clone, which would empty a fitted ensemble of rules
         member._take_classes(np.array([False, True]), label)  # noqa: SLF001
+        member._is_member = True  # noqa: SLF001
         return member
+
+    @property
+    def _has_members(self) -> bool:
+        """Whether each of several classes has a learner of its own."""
+        return hasattr(self, "estimators_")
 
     def _gather(self) -> None:
         """Set what a model of several classes has, from its members."""

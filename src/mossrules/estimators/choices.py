@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from mossrules.candidates import Candidates
 from mossrules.constraints import check_constraints, limit_problem
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import epsilon_sequence
-from mossrules.solver import Problem
+from mossrules.solver import LogisticProblem, Problem
+from mossrules.solver.logistic import GAMMA_INFORMATION
 from mossrules.solver.options import Method
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = [
     "AUTO",
@@ -25,12 +27,14 @@ __all__ = [
     "check_stability",
     "floors_of",
     "method_for",
+    "pose_logistic",
     "pose_problem",
     "untied",
 ]
 
 Stability = Literal["auto", "high", "medium", "low"] | float
 Ties = Literal["keep", "drop"]
+Chosen = TypeVar("Chosen", bound=SelectionProblem)
 
 PLACES = {"high": 3, "medium": 40}  # which floor of the paper's sequence E, counted from 1
 APPROXIMATE = "low"
@@ -48,15 +52,40 @@ def pose_problem(
 ) -> Problem:
     """Return the problem of choosing among the candidates, with no floor yet."""
     statistics = candidates.statistics
-    most = check_integer("max_rules", max_rules)
-    if ties == "drop":
-        most = untied(statistics.counts, most)
     problem = Problem(
         statistics,
-        max_rules=most,
+        max_rules=_most(candidates, max_rules, ties),
         gamma=GAMMA_ROWS / statistics.n if gamma == "auto" else gamma,
     )
     return limit_problem(problem, candidates, check_constraints(constraints))
+
+
+def pose_logistic(
+    candidates: Candidates,
+    *,
+    max_rules: int,
+    ties: Ties,
+    gamma: float | Literal["auto"],
+    constraints: Any = None,
+) -> LogisticProblem:
+    """Return the same for two classes: by the logistic loss."""
+    if candidates.patterns is None:
+        raise InvalidParameter(
+            "The candidates were found without the patterns that the logistic loss is of; find "
+            "them with patterns=True."
+        )
+    patterns = candidates.patterns
+    problem = LogisticProblem(
+        patterns,
+        max_rules=_most(candidates, max_rules, ties),
+        gamma=GAMMA_INFORMATION / patterns.information if gamma == "auto" else gamma,
+    )
+    return limit_problem(problem, candidates, check_constraints(constraints))
+
+
+def _most(candidates: Candidates, max_rules: int, ties: Ties) -> int:
+    most = check_integer("max_rules", max_rules)
+    return untied(candidates.pool.counts, most) if ties == "drop" else most
 
 
 def untied(counts: IntArray, max_rules: int) -> int:
@@ -89,7 +118,7 @@ def check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
         raise InvalidParameter(f"{name} is {value!r}; choose from {listed}.")
 
 
-def at_stability(problem: Problem, stability: Stability) -> Problem:
+def at_stability(problem: Chosen, stability: Stability) -> Chosen:
     """Return the problem with the floor that a word or a share stands for."""
     if stability == APPROXIMATE:
         return problem.at(0)
@@ -100,7 +129,7 @@ def at_stability(problem: Problem, stability: Stability) -> Problem:
     return problem.at(int(sequence[min(PLACES[stability], len(sequence)) - 1]))
 
 
-def floors_of(problem: Problem) -> IntArray:
+def floors_of(problem: SelectionProblem) -> IntArray:
     """Return the paper's sequence of floors, descending, of the rules that may be chosen.
 
     Where constraints keep selections below its first floor, all floors are lowered by that share.
@@ -114,7 +143,7 @@ def floors_of(problem: Problem) -> IntArray:
     return np.unique(lowered)[::-1]
 
 
-def method_for(problem: Problem, stability: Stability, method: Method) -> Method:
+def method_for(problem: SelectionProblem, stability: Stability, method: Method) -> Method:
     """Return the method to choose with: "low" stands for one of its own, if that may be used."""
     if stability == APPROXIMATE and not problem.is_limited:
         return "coordinate-descent"

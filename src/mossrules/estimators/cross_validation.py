@@ -9,7 +9,6 @@ from threading import Event, Lock
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import mean_squared_error, r2_score
 
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray
@@ -18,7 +17,6 @@ from mossrules.chunks import resolve_n_jobs
 from mossrules.estimators.choices import at_stability
 from mossrules.estimators.evaluated import FoldPoint, FrontierEvaluation
 from mossrules.estimators.finding import find_in_rows, generation
-from mossrules.estimators.fitting import make_rules, no_rules
 from mossrules.estimators.folds import Split, over_folds
 from mossrules.estimators.order import Rows, take_rows
 from mossrules.exceptions import InvalidParameter
@@ -84,7 +82,7 @@ def cross_validate(
     progress: Listener | None = None,
     verbose: bool = False,
 ) -> FrontierEvaluation:
-    """Evaluate a `MossRegressor` at shares of the largest stability; it stays as it is."""
+    """Evaluate a `MossEstimator` at shares of the largest stability; it stays as it is."""
     compile_kernels()  # not in several threads, nor within the limit of time
     # A generator gives another seed at each call: all folds have the first one.
     seed = resolve_seed(model.random_state)
@@ -113,7 +111,7 @@ def cross_validate(
 class _Run:
     """Folds being evaluated, on threads, within one budget of time."""
 
-    model: Any  # a MossRegressor, whose module imports this one
+    model: Any  # a MossEstimator, whose module imports this one
     rows: Rows
     shares: FloatArray
     gap: float
@@ -141,6 +139,7 @@ class _Run:
         candidates = find_in_rows(training, **search)
         model = copy(self.model)
         model.verbose = 0
+        model._target_name = None  # noqa: SLF001  rules of folds are compared, not shown
         model._take(candidates)  # noqa: SLF001  what fit does, without its choice
         solutions = self._solve(fold, model)
         score = _Scorer(model, self.rows, test)
@@ -155,7 +154,7 @@ class _Run:
         """Return the choice at each share, neighbours from one search."""
         problem = model.problem_
         if problem is None:
-            return [no_rules(model.candidates_.statistics)] * len(self.shares)
+            return [model._nothing()] * len(self.shares)  # noqa: SLF001
         floors = [at_stability(problem, float(share)).min_stability for share in self.shares]
 
         def look(_: Snapshot) -> None:
@@ -229,19 +228,12 @@ class _Scorer:
         )
 
     def _score(self, solution: Solution) -> tuple[RuleSet, float, float]:
-        model, candidates = self.model, self.model.candidates_
+        model = self.model
         if not solution.has_selection:
-            solution = no_rules(candidates.statistics)
-            rules = make_rules(candidates, solution, refit=model.refit, target=None)
-            return rules, float("nan"), float("nan")
+            return model._make_rules(model._nothing()), float("nan"), float("nan")  # noqa: SLF001
         key = solution.support.tobytes()
         if key not in self.known:
-            signs = None if model.problem_ is None else model.problem_.signs
-            rules = make_rules(candidates, solution, refit=model.refit, target=None, signs=signs)
-            found = self.target, rules.predict(self.table)
-            self.known[key] = (
-                rules,
-                float(r2_score(*found, sample_weight=self.weights)),
-                float(mean_squared_error(*found, sample_weight=self.weights)),
-            )
+            rules = model._make_rules(solution)  # noqa: SLF001
+            found = model._measure(self.target, rules.predict(self.table), self.weights)  # noqa: SLF001
+            self.known[key] = (rules, *found)
         return self.known[key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 
 from mossrules.binning import BinnedColumn, Binning
 from mossrules.candidates import Candidates, find_candidates
@@ -13,6 +13,7 @@ from mossrules.constraints import check_constraints, required_rules
 from mossrules.estimators.inputs import read_training
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidTable
+from mossrules.grid import integer_weights
 from mossrules.pool import CandidatePool
 from mossrules.statistics import Statistics
 
@@ -29,7 +30,11 @@ def generation(estimator: Any) -> dict[str, Any]:
     """
     found = {name: getattr(estimator, name) for name in (*GENERATION, "n_jobs")}
     include = required_rules(check_constraints(getattr(estimator, "constraints", None)))
-    return {**found, "include": include} if include else found
+    if include:
+        found["include"] = include
+    if is_classifier(estimator):
+        found["patterns"] = True
+    return found
 
 
 def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Candidates:
@@ -58,7 +63,7 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
 
 def find_in_rows(rows: Rows, *, n_trees: int = 500, **parameters: Any) -> Candidates:
     """Return the candidates of rows that were read; none where there is nothing to find."""
-    if rows.is_constant:
+    if rows.is_constant or not _tells_apart(rows):
         return no_candidates(rows, n_trees)
     parameters = {"n_trees": n_trees, "sample_weight": rows.weights, **parameters}
     try:
@@ -67,6 +72,14 @@ def find_in_rows(rows: Rows, *, n_trees: int = 500, **parameters: Any) -> Candid
         # The table itself is sound, as was seen when it was read: all its columns are constant, or
         # no tree found a split. The mean is the model then.
         return no_candidates(rows, n_trees)
+
+
+def _tells_apart(rows: Rows) -> bool:
+    """Whether the target differs among rows whose weights are more than nothing to the largest."""
+    if rows.weights is None:
+        return True
+    used = rows.target[integer_weights(rows.weights)[0] > 0]
+    return bool(used.min() < used.max())
 
 
 def no_candidates(rows: Rows, n_trees: int) -> Candidates:

@@ -78,9 +78,8 @@ def make_rules(
 # --- where there is nothing to choose from --------------------------------------------------------
 
 
-def no_rules(statistics: Statistics) -> Solution:
-    """Return the only selection there is where there are no candidates."""
-    loss = 0.5 * statistics.yy
+def no_rules(loss: float) -> Solution:
+    """Return the only selection there is where there are no candidates, of this loss."""
     return Solution(
         support=np.empty(0, dtype=np.int64),
         weights=np.empty(0),

@@ -7,11 +7,12 @@ from copy import copy
 from typing import Any
 
 from mossrules._checks import check_number
-from mossrules.estimators import MossRegressor
+from mossrules.estimators import MossClassifier, MossRegressor
 from mossrules.estimators.cross_validation import EvaluationProgress, cross_validate, read_shares
 from mossrules.estimators.evaluated import FrontierEvaluation
 from mossrules.estimators.folds import split_rows
-from mossrules.estimators.inputs import read_training
+from mossrules.estimators.inputs import read_labelled, read_training
+from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.stability import Identity
 from mossrules.stability.identity import SAME_ROWS
@@ -20,7 +21,7 @@ __all__ = ["evaluate_frontier"]
 
 
 def evaluate_frontier(
-    estimator: MossRegressor,
+    estimator: MossRegressor | MossClassifier,
     X: Any,
     y: Any,
     *,
@@ -47,8 +48,9 @@ def evaluate_frontier(
 
     Parameters
     ----------
-    estimator : MossRegressor
-        Its `stability` plays no part; it is not fitted.
+    estimator : MossRegressor, or MossClassifier for two classes
+        Its `stability` plays no part; it is not fitted. For classes, `r2` is the share of the
+        log-loss that is explained, and `error` the log-loss.
     X, y, sample_weight : as in `MossRegressor.fit`
         Weights count on test rows too.
     cv : int, splitter of scikit-learn, or pairs of training and test rows, default=10
@@ -85,10 +87,10 @@ def evaluate_frontier(
     >>> best = evaluation.choose("best")
     >>> chosen = model.set_params(stability=best.share).fit(X, y)
     """
-    if not isinstance(estimator, MossRegressor):
+    if not isinstance(estimator, MossRegressor | MossClassifier):
         raise UnsupportedType(
-            f"estimator is a {type(estimator).__name__}; pass a MossRegressor, the one with a "
-            "trade-off to look at."
+            f"estimator is a {type(estimator).__name__}; pass a MossRegressor or MossClassifier, "
+            "which have a trade-off to look at."
         )
     if progress is not None and not callable(progress):
         raise InvalidParameter("progress must be a function of one EvaluationProgress, or None.")
@@ -98,7 +100,7 @@ def evaluate_frontier(
     shares = read_shares(points)
     model = copy(estimator)  # takes the names of columns, and leaves the caller's as it is
     model._check_parameters()  # noqa: SLF001  as in fit
-    rows = read_training(model, X, y, sample_weight)
+    rows = _read_rows(model, X, y, sample_weight)
     return cross_validate(
         model,
         rows,
@@ -112,3 +114,17 @@ def evaluate_frontier(
         progress=progress,
         verbose=verbose,
     )
+
+
+def _read_rows(model: MossRegressor | MossClassifier, X: Any, y: Any, sample_weight: Any) -> Rows:
+    """Return the rows to learn from and to test on."""
+    if isinstance(model, MossRegressor):
+        return read_training(model, X, y, sample_weight)
+    labelled = read_labelled(model, X, y, sample_weight, model.class_weight)
+    if len(labelled.classes) != 2:
+        raise InvalidParameter(
+            f"y has {len(labelled.classes)} classes, each of which has a trade-off of its own; "
+            "pass whether a row is of one of them."
+        )
+    model._take_classes(labelled.classes)  # noqa: SLF001  as in fit
+    return labelled.rows(1)

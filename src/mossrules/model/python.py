@@ -17,7 +17,7 @@ from mossrules.rules import Levels
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
 
-__all__ = ["to_python"]
+__all__ = ["check_name", "to_python"]
 
 HEAD = '''\
 def {name}(row):
@@ -70,10 +70,7 @@ PROBABILITY = """\
 
 def to_python(ruleset: RuleSet, name: str) -> str:
     """Return the source of a function `name`."""
-    if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
-        raise InvalidParameter(
-            f"name is {name!r}; pass an identifier that is not a word of Python itself."
-        )
+    check_name(name)
     columns = ruleset.binning.columns
     variables = {column.name: f"v{number}" for number, column in enumerate(columns)}
     is_probability = ruleset.link == "logit"
@@ -93,6 +90,14 @@ def to_python(ruleset: RuleSet, name: str) -> str:
         holds = " and ".join(_test(test, variables[test.feature]) for test in tests)
         parts.append(f"    # {one_line(text)}\n    if {holds}:\n        total += {weight!r}\n")
     return "".join([*parts, PROBABILITY if is_probability else "    return total\n"])
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot be the name of a function."""
+    if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
+        raise InvalidParameter(
+            f"name is {name!r}; pass an identifier that is not a word of Python itself."
+        )
 
 
 def _read(column: BinnedColumn) -> str:

@@ -309,6 +309,10 @@ class RuleSet:
         With the link "logit", `odds_ratio` is what the odds are multiplied by where it holds. As a
         pandas frame, or polars or pyarrow by name.
         """
+        return make_frame(self.figures(), backend)
+
+    def figures(self) -> dict[str, list[Any]]:
+        """Return the columns of `to_frame`."""
         columns = {
             "rule": self.texts,
             "weight": self.weights.tolist(),
@@ -318,7 +322,7 @@ class RuleSet:
         if self.link == "logit":
             with np.errstate(over="ignore"):
                 columns["odds_ratio"] = np.exp(self.weights).tolist()
-        return make_frame(columns, backend)
+        return columns
 
     def to_markdown(self) -> str:
         """Return a table in GitHub's Markdown."""

@@ -30,7 +30,7 @@ from mossrules.rules import Levels, Rule
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
 
-__all__ = ["DIALECTS", "to_sql"]
+__all__ = ["DIALECTS", "dialect_of", "quoted", "table_name", "to_sql"]
 
 LARGEST = "1.7976931348623157e308"  # of the finite numbers; NaN is above it where there is NaN
 MOST_LOG_ODDS = 700.0  # whose exponential, and that of its opposite, is a double
@@ -58,21 +58,30 @@ def to_sql(
     ruleset: RuleSet, table: str | Sequence[str] | None, dialect: str, keep: Sequence[str]
 ) -> str:
     """Return the prediction as an expression or, with a table, as a SELECT."""
-    if dialect not in DIALECTS:
-        raise InvalidParameter(f"dialect is {dialect!r}; choose one of {', '.join(DIALECTS)}.")
+    speaker = dialect_of(dialect)
     if keep and table is None:
         raise InvalidParameter("keep names columns of a SELECT; pass the table as well.")
-    speaker = DIALECTS[dialect]
     is_probability = ruleset.link == "logit"
     expression = (_probability if is_probability else _total)(ruleset, speaker)
     if table is None:
         return expression
-    names = [table] if isinstance(table, str) else table
-    source = ".".join(_name(name, speaker) for name in names)
-    selected = [_name(name, speaker) for name in keep]
+    selected = [quoted(name, speaker) for name in keep]
     column = "probability" if is_probability else "prediction"
-    selected.append(f"{expression} AS {_name(column, speaker)}")
-    return f"SELECT {', '.join(selected)}\nFROM {source}"
+    selected.append(f"{expression} AS {quoted(column, speaker)}")
+    return f"SELECT {', '.join(selected)}\nFROM {table_name(table, speaker)}"
+
+
+def dialect_of(name: str) -> Dialect:
+    """Return a dialect by its name."""
+    if name not in DIALECTS:
+        raise InvalidParameter(f"dialect is {name!r}; choose one of {', '.join(DIALECTS)}.")
+    return DIALECTS[name]
+
+
+def table_name(table: str | Sequence[str], dialect: Dialect) -> str:
+    """Return the name of a table, which may have several parts."""
+    names = [table] if isinstance(table, str) else table
+    return ".".join(quoted(name, dialect) for name in names)
 
 
 def _total(ruleset: RuleSet, dialect: Dialect) -> str:
@@ -110,7 +119,7 @@ def _rule(rule: Rule, ruleset: RuleSet, dialect: Dialect) -> str:
         test = value_test(condition, column)
         if isinstance(test, Interval) and column.kind is Kind.BOOLEAN:
             test = boolean_levels(test)
-        name = _name(test.feature, dialect)
+        name = quoted(test.feature, dialect)
         parts.append(
             _interval(test, name, dialect)
             if isinstance(test, Interval)
@@ -155,7 +164,8 @@ def _levels(test: Levels, column: BinnedColumn, name: str) -> str:
 # --- literals -------------------------------------------------------------------------------------
 
 
-def _name(name: str, dialect: Dialect) -> str:
+def quoted(name: str, dialect: Dialect) -> str:
+    """Return a name as an identifier, whatever is in it."""
     quote = dialect.quote
     return quote + _storable(name).replace(quote, 2 * quote) + quote
 

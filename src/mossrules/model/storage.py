@@ -26,7 +26,7 @@ from mossrules.rules import OPEN, Condition, Levels, Range, Rule
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
 
-__all__ = ["from_json", "to_json"]
+__all__ = ["REMEDY", "from_json", "parse_json", "to_json"]
 
 FORMAT, VERSION = "mossrules rule set", 1
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
@@ -66,7 +66,7 @@ def to_json(ruleset: RuleSet) -> str:
 
 def from_json(cls: type[RuleSet], text: str | bytes) -> RuleSet:
     """Return the rule set of a text, or say what is wrong with it."""
-    content = _parse(text)
+    content = parse_json(text, FORMAT, VERSION)
     wrong = violation(content, ruleset_schema())
     if wrong is not None:
         raise InvalidFile(f"The rule set cannot be read, since {wrong}; {REMEDY}.")
@@ -133,20 +133,21 @@ def _floats(rules: Sequence[Mapping[str, Any]], field: str) -> FloatArray:
     return np.array([float(rule[field]) for rule in rules], dtype=np.float64)
 
 
-def _parse(text: str | bytes) -> Mapping[str, Any]:
+def parse_json(text: str | bytes, form: str, current: int) -> Mapping[str, Any]:
+    """Return an object of JSON that says it is of this format and version."""
     if not isinstance(text, str | bytes):
         raise InvalidFile(f"A rule set is read from text and not from {type(text)}; {REMEDY}.")
     try:
         content = json.loads(text, object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as reason:
         raise InvalidFile(f"The text is not JSON ({reason}); {REMEDY}.") from reason
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InvalidFile(f"The JSON is not a mossrules rule set; {REMEDY}.")
+    if not isinstance(content, dict) or content.get("format") != form:
+        raise InvalidFile(f"The JSON is not a {form}; {REMEDY}.")
     version = content.get("version")
-    if version != VERSION:
+    if version != current:
         raise InvalidFile(
             f"The rule set has format version {repr(version)[:50]} and this release reads version "
-            f"{VERSION}; use the release that wrote it."
+            f"{current}; use the release that wrote it."
         )
     return content
 

@@ -1,0 +1,235 @@
+"""`MossClassifier`: short, stable rule sets for classes, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.metrics import log_loss
+from sklearn.utils.validation import check_is_fitted
+
+from mossrules._typing import FloatArray
+from mossrules.candidates import Candidates
+from mossrules.constraints import Constraint
+from mossrules.estimators.base import RuleClassifier
+from mossrules.estimators.choices import Stability, Ties, pose_logistic
+from mossrules.estimators.fitting import no_rules
+from mossrules.estimators.labels import check_class_weight
+from mossrules.estimators.log_odds import LogOdds, log_odds_of, refit_log_odds, share_log_odds
+from mossrules.estimators.moss import MossEstimator
+from mossrules.model import RuleSet
+from mossrules.solver import LogisticProblem, Solution
+from mossrules.solver.options import Method
+
+__all__ = ["MossClassifier"]
+
+
+class MossClassifier(MossEstimator, RuleClassifier):
+    """A few if-then rules whose log-odds add up, and that come out the same on perturbed data.
+
+    A forest of shallow trees proposes rules; the share of trees that contain a rule is its
+    stability. Of all selections of at most `max_rules` rules that are stable enough, `fit` finds
+    the one of the least ridge-regularised logistic loss, and proves it to a stated gap.
+
+    Trees split where the variance of a target of 0 and 1 falls most, which is where Gini's index
+    falls most: the forest is one of classification trees.
+
+    Of more than two classes, each has a rule set of its own against all others. Its log-odds are
+    moved and stretched to fit training rows, each predicted by weights that were fitted without it,
+    and the probabilities of all classes are divided by their sum.
+
+    Parameters
+    ----------
+    max_rules, stability, cv, ties, n_trees, max_depth, n_bins, max_features, generator, solver, \
+gap, time_limit, constraints, random_state, n_jobs, verbose
+        As in `MossRegressor`; of more than two classes, of and for each rule set. "auto" looks at
+        the share of the log-loss that rules explain, where `MossRegressor` looks at R2.
+    gamma : float or "auto", default="auto"
+        Weights are shrunk less the larger it is; "auto" is 30 over the number of rows and the
+        variance of the class, which shrinks them as much as in regression.
+    refit : bool, default=True
+        Whether weights and intercept are fitted anew to the chosen rules, almost without the
+        shrinking that `gamma` makes.
+    class_weight : None, "balanced" or dict from classes to weights, default=None
+        Multiplies the weights of rows. "balanced" gives all classes the same total; probabilities
+        are then those of a population in which classes are equally frequent.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted.
+    rules_ : RuleSet, or RuleSets
+        Of two classes, rules for the log-odds of the second; of more, a mapping from each class to
+        its rule set.
+    estimators_ : dict
+        Of more than two classes, the model of each against all others.
+    solution_, problem_, candidates_, pool_, frontier_
+        As in `MossRegressor`; of more than two classes, dicts by class.
+    evaluation_ : FrontierEvaluation
+        With "auto", what cross-validation has found at each share, where `r2` is the share of the
+        log-loss that is explained, and `error` the log-loss; of more classes, in `estimators_`.
+    feature_importances_ : array of shape (n_features_in_,)
+        Share of each column in what the rules move; of more than two classes, the mean.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : array of str
+        Their names, if X has names of text.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = MossClassifier(max_rules=5, n_trees=100).fit(X, y)
+    >>> len(model.rules_), model.solution_.status.value
+    (5, 'optimal')
+    >>> model.predict_proba(X[:3]).shape
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        max_rules: int = 15,
+        *,
+        stability: Stability = "high",
+        cv: Any = 5,
+        ties: Ties = "keep",
+        gamma: float | Literal["auto"] = "auto",
+        n_trees: int = 500,
+        max_depth: int = 2,
+        n_bins: int = 10,
+        max_features: float = 1 / 3,
+        generator: Any = "forest",
+        solver: Method = "auto",
+        gap: float = 1e-3,
+        time_limit: float | None = 60.0,
+        refit: bool = True,
+        constraints: Sequence[Constraint] | Constraint | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            max_rules,
+            stability=stability,
+            cv=cv,
+            ties=ties,
+            gamma=gamma,
+            n_trees=n_trees,
+            max_depth=max_depth,
+            n_bins=n_bins,
+            max_features=max_features,
+            generator=generator,
+            solver=solver,
+            gap=gap,
+            time_limit=time_limit,
+            refit=refit,
+            constraints=constraints,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    # --- what depends on the loss ---------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_class_weight(self.class_weight)
+
+    def _pose(self, candidates: Candidates) -> LogisticProblem:
+        return pose_logistic(
+            candidates,
+            max_rules=self.max_rules,
+            ties=self.ties,
+            gamma=self.gamma,
+            constraints=self.constraints,
+        )
+
+    def _nothing(self) -> Solution:
+        statistics = self.candidates_.statistics
+        share = statistics.target_mean
+        if not 0.0 < share < 1.0:
+            return no_rules(0.0)
+        entropy = -share * np.log(share) - (1.0 - share) * np.log1p(-share)
+        return no_rules(float(statistics.n * entropy))
+
+    def _make_rules(self, solution: Solution) -> RuleSet:
+        found = self._log_odds(solution)
+        statistics = self.candidates_.statistics
+        if found is None:
+            weights = np.empty(0)
+            intercept = share_log_odds(statistics.target_mean, statistics.n)
+        else:
+            weights, intercept = found.weights, found.intercept
+        return RuleSet.from_candidates(
+            self.candidates_,
+            solution.support,
+            weights,
+            intercept,
+            target=self._target_name,
+            link="logit",
+            outcome=self._outcome,
+            calibration=None if found is None else found.calibration,
+        )
+
+    def _log_odds(self, solution: Solution) -> LogOdds | None:
+        """Return what the chosen rules add; None where there are none."""
+        patterns, support = self.candidates_.patterns, solution.support
+        if patterns is None or self.problem_ is None or len(support) == 0:
+            return None
+        if self.refit:
+            found = refit_log_odds(patterns, support, self.problem_.signs)
+        else:
+            values = patterns.values[support]
+            ridge = 1.0 / (self.problem_.gamma * np.maximum(values**2, 1e-12))
+            weights = solution.weights * values
+            found = log_odds_of(patterns.collapsed(support), weights, solution.intercept, ridge)
+        return found.calibrated() if self._is_member else found
+
+    def _measure(
+        self, target: FloatArray, predicted: FloatArray, weights: FloatArray | None
+    ) -> tuple[float, float]:
+        statistics = self.candidates_.statistics
+        alone = share_log_odds(statistics.target_mean, statistics.n)
+        without = np.full(len(target), 1.0 / (1.0 + np.exp(-alone)))
+        loss, null = (
+            float(log_loss(target, each, sample_weight=weights, labels=[0, 1]))
+            for each in (predicted, without)
+        )
+        return 1.0 - loss / null, loss
+
+    # --- several classes ------------------------------------------------------------------------
+
+    def _gather(self) -> None:
+        super()._gather()
+        for name in ("solution_", "problem_"):
+            setattr(self, name, self._by_class(lambda each, name=name: getattr(each, name)))
+        self._frontiers = {}
+
+    def _by_class(self, find: Any) -> dict[Any, Any]:
+        return {label: find(member) for label, member in self.estimators_.items()}
+
+    def frontier(self, *how: Any, **more: Any) -> Any:
+        """Return the trade-off, as `MossRegressor.frontier` does; of several classes, by class."""
+        check_is_fitted(self)
+        if self._has_members:
+            return self._by_class(lambda each: each.frontier(*how, **more))
+        return super().frontier(*how, **more)
+
+    def select(self, **point: Any) -> Self:
+        """Return the model at another point of the trade-off, as `MossRegressor.select` does.
+
+        Of several classes, that of each class at this point of its own trade-off.
+        """
+        check_is_fitted(self)
+        if not self._has_members:
+            return super().select(**point)
+        chosen = copy(self)
+        if point.get("stability") is not None:
+            chosen.stability = point["stability"]
+        chosen.estimators_ = self._by_class(lambda each: each.select(**point))
+        chosen._gather()  # noqa: SLF001  one of this class
+        return chosen
