@@ -317,12 +317,16 @@ def test_a_page_has_all_runs_and_leads_to_their_rows(squares, tmp_path):
     reproduce("squares", out=out, quick=True)
     record = json.loads((out / "squares-ours" / RECORD).read_text())
     del record["tasks"]["2"]
+    record["tasks"]["3"][0]["root"] = 3**0.5
     (out / "squares-ours" / RECORD).write_text(json.dumps(record))
     shutil.rmtree(out / "squares-paper")
-    result = CliRunner().invoke(app, ["reproduce", "--page", str(page), "--out", str(out)])
+    result = CliRunner().invoke(
+        app, ["reproduce", "--page", str(page), "--out", str(out), "--note", "By night."]
+    )
     assert result.exit_code == 0, result.stderr
     text = page.read_text()
     assert text.index("protocol `paper`") < text.index("protocol `ours`")
+    assert text.index("By night.") < text.index("protocol `paper`")
     assert text.count("not to be quoted") == 1
     assert text.count("2 of 3 tasks") == 1
     for target in re.findall(r"\]\((page/[^)]+)", text):
@@ -330,6 +334,7 @@ def test_a_page_has_all_runs_and_leads_to_their_rows(squares, tmp_path):
     rows = (page.parent / "page" / "squares-ours" / "rows.csv").read_text().splitlines()
     assert rows[0].startswith("task,number,square")
     assert "settings" not in rows[0]
+    assert "1.73205" in rows[2].split(",")
     assert len(rows) == 3
     assert len(squares[0]) == 3 + 3 + 1  # and none for the page
 

@@ -55,6 +55,10 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
+    note: Annotated[
+        str | None,
+        typer.Option(help="A sentence for the head of the page.", show_default=False),
+    ] = None,
     protocol: Annotated[
         Protocol, typer.Option(help="As the paper's authors do it, or as we would.")
     ] = Protocol.PAPER,
@@ -69,7 +73,7 @@ def reproduce(
             print_plain(f"{each:{width}}  {find_experiment(each).title}")
         return
     if page is not None:
-        _write_page(output, page)
+        _write_page(output, page, note)
         return
     if name is None:
         raise InvalidParameter("No experiment is named; choose one of mossrules reproduce --list.")
@@ -109,11 +113,11 @@ def _run(
             raise typer.Exit(STOPPED) from None
 
 
-def _write_page(output: Path, page: Path) -> None:
+def _write_page(output: Path, page: Path, note: str | None) -> None:
     """Write the page, and say where everything is."""
     from mossrules.experiments.collecting import collect  # noqa: PLC0415
 
-    for path in collect(output, page):
+    for path in collect(output, page, note):
         print_line(f"Written to {path}.")
 
 

@@ -61,17 +61,18 @@ class Run:
         return replace(shown, tables=[first, *others])
 
 
-def collect(out: Path, target: Path) -> list[Path]:
+def collect(out: Path, target: Path, note: str | None = None) -> list[Path]:
     """Write one page about all runs of a folder, and a folder beside it with their details.
 
     Parameters
     ----------
     out : folder of results, as `reproduce` leaves it; runs may be unfinished
     target : the page, such as results.md; details are in the folder of its name without .md
+    note : a sentence for its head: on what machine the runs were made, say
     """
     runs = _read(out)
     folder = target.with_suffix("")
-    parts, paths = [HEADING], []
+    parts, paths = [HEADING, *([note] if note else [])], []
     for run in runs:
         shown = run.present()
         (folder / run.name).mkdir(parents=True, exist_ok=True)
@@ -92,7 +93,7 @@ def collect(out: Path, target: Path) -> list[Path]:
 
 
 def slim(rows: Sequence[Row]) -> list[Row]:
-    """Return rows without what is the same in all of them, and without long texts."""
+    """Return rows without what is the same in all of them and long texts, to six digits."""
     names = list(dict.fromkeys(name for row in rows for name in row))
 
     def is_kept(name: str) -> bool:
@@ -100,7 +101,11 @@ def slim(rows: Sequence[Row]) -> list[Row]:
         return max(map(len, values)) <= LONGEST and (len(values) > 1 or len(rows) == 1)
 
     kept = [name for name in names if is_kept(name)]
-    return [{name: row[name] for name in kept if name in row} for row in rows]
+    return [{name: _short(row[name]) for name in kept if name in row} for row in rows]
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _section(run: Run, shown: Presentation, folder: str, figures: Sequence[str]) -> str:
