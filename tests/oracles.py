@@ -5,11 +5,14 @@ from __future__ import annotations
 import gzip
 import itertools
 import math
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.special
 from scipy.optimize import lsq_linear
 
 from mossrules.binning import fit_binning
@@ -17,6 +20,7 @@ from mossrules.chunks import row_ranges
 from mossrules.columns import Kind
 from mossrules.encoded import encode_table
 from mossrules.rules import Levels
+from mossrules.solver.logistic import LogisticProblem
 from mossrules.solver.problem import Problem
 from mossrules.table import Table
 
@@ -159,7 +163,7 @@ def brute_force(problem) -> tuple[float, np.ndarray | None]:
 def _meets_conditions(problem, sets: np.ndarray) -> np.ndarray:
     z = np.zeros((len(sets), problem.m))
     np.put_along_axis(z, sets, 1.0, axis=1)
-    meets = z @ problem.statistics.counts >= problem.min_stability
+    meets = z @ problem.counts >= problem.min_stability
     meets &= (z[:, list(problem.fixed_in)] == 1).all(axis=1)
     meets &= (z[:, list(problem.fixed_out)] == 0).all(axis=1)
     if problem.constraints is not None:
@@ -320,3 +324,146 @@ def brute_force_limited(problem) -> tuple[float, tuple[int, ...] | None]:
                 if loss < best:
                     best, found = loss, support
     return best, found
+
+
+# --- two classes, from rows -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ClassRows:
+    """Rows of two classes: where rules hold (n, m), class 0 or 1, weights; and counts of rules."""
+
+    active: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    counts: np.ndarray
+
+    @cached_property
+    def base(self) -> float:
+        """Log-odds of the share of class 1."""
+        ones = float(self.weights @ self.y)
+        return math.log(ones / (self.weights.sum() - ones))
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """Rule columns: the mean scaled target of a rule's rows, where it holds."""
+        return self.active * dense_statistics(self.active, self.y, self.weights)[1]
+
+    def problem(self, **settings) -> LogisticProblem:
+        """Return the problem of these rows."""
+        return LogisticProblem.from_matrix(
+            self.active, self.y, self.counts, weights=self.weights, **settings
+        )
+
+
+def logistic_objective(theta, rows: ClassRows, support, gamma: float) -> float:
+    """Return the loss of weights and, last, what the intercept adds to the base."""
+    eta = rows.base + theta[-1] + rows.columns[:, list(support)] @ theta[:-1]
+    fit = rows.y * np.logaddexp(0, -eta) + (1 - rows.y) * np.logaddexp(0, eta)
+    ridge = theta[:-1] @ theta[:-1] / (2 * gamma) + theta[-1] ** 2 / (200 * gamma)
+    return float(rows.weights @ fit + ridge)
+
+
+def fit_by_scipy(rows: ClassRows, support, gamma: float, signs=None):
+    """Return scipy's minimum of the objective; with signs, within their bounds."""
+    columns = rows.columns[:, list(support)]
+
+    def slope(theta):
+        eta = rows.base + theta[-1] + columns @ theta[:-1]
+        residual = rows.weights * (scipy.special.expit(eta) - rows.y)
+        by_weights = columns.T @ residual + theta[:-1] / gamma
+        return np.append(by_weights, residual.sum() + theta[-1] / (100 * gamma))
+
+    sides = {-1: (None, 0), 0: (None, None), 1: (0, None)}
+    bounds = None if signs is None else [sides[int(signs[i])] for i in support] + [(None, None)]
+    return scipy.optimize.minimize(
+        lambda theta: logistic_objective(theta, rows, support, gamma),
+        np.zeros(columns.shape[1] + 1),
+        jac=slope,
+        bounds=bounds,
+        method="L-BFGS-B",
+        options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000},
+    )
+
+
+def logistic_losses(rows: ClassRows, sets: np.ndarray, gamma: float) -> np.ndarray:
+    """Return the least objective of many selections of one size, by Newton's method on all."""
+    n_sets, size = sets.shape
+    X = np.ones((n_sets, len(rows.y), size + 1))
+    X[:, :, :-1] = rows.columns[:, sets].transpose(1, 0, 2)
+    ridge = np.append(np.full(size, 1 / gamma), 1 / (100 * gamma))
+
+    def value(theta):
+        eta = rows.base + np.einsum("snk,sk->sn", X, theta)
+        fit = rows.y * np.logaddexp(0, -eta) + (1 - rows.y) * np.logaddexp(0, eta)
+        return fit @ rows.weights + 0.5 * (theta**2 @ ridge)
+
+    theta, best = np.zeros((n_sets, size + 1)), value(np.zeros((n_sets, size + 1)))
+    for _ in range(50):
+        p = scipy.special.expit(rows.base + np.einsum("snk,sk->sn", X, theta))
+        slope = np.einsum("snk,sn->sk", X, rows.weights * (p - rows.y)) + ridge * theta
+        bend = np.einsum("snk,sn,snl->skl", X, rows.weights * p * (1 - p), X) + np.diag(ridge)
+        step = np.linalg.solve(bend, slope[:, :, None])[:, :, 0]
+        if ((slope * step).sum(axis=1) <= 1e-13 * best).all():
+            break
+        share = np.ones((n_sets, 1))
+        for _ in range(20):
+            worse = value(theta - share * step) > best
+            share[worse] /= 2
+        theta = np.where(value(theta - share * step)[:, None] <= best[:, None],
+                         theta - share * step, theta)  # fmt: skip
+        best = value(theta)
+    return best
+
+
+def brute_force_logistic(rows: ClassRows, problem) -> float:
+    """Return the least objective of all feasible selections, found from the rows."""
+    best = np.inf
+    for size in range(min(problem.max_rules, problem.m) + 1):
+        sets = np.array(list(itertools.combinations(range(problem.m), size)), dtype=np.int64)
+        sets = sets.reshape(math.comb(problem.m, size), size)
+        sets = sets[_meets_conditions(problem, sets)]
+        if len(sets) and problem.signs is None:
+            best = min(best, float(logistic_losses(rows, sets, problem.gamma).min()))
+        elif len(sets):
+            losses = [fit_by_scipy(rows, S, problem.gamma, problem.signs).fun for S in sets]
+            best = min(best, *losses)
+    return best
+
+
+def random_class_rows(seed: int, *, most_rules: int = 7) -> ClassRows:
+    """Return few rows of two classes; some rules hold nowhere, twice, or where others do."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(4, 40)), int(rng.integers(1, most_rules + 1))
+    active = rng.random((n, m)) < rng.uniform(0.1, 0.9)
+    for j in range(m):
+        kind = rng.random()
+        if kind < 0.1:
+            active[:, j] = False
+        elif kind < 0.2:
+            active[:, j] = active[:, rng.integers(m)]
+        elif kind < 0.3:
+            active[:, j] = active[:, rng.integers(m)] | active[:, rng.integers(m)]
+    eta = active @ rng.normal(size=m) * 3 * rng.integers(0, 2) - rng.integers(0, 3)
+    y = (rng.random(n) < scipy.special.expit(eta)).astype(np.float64)
+    y[:2] = 0.0, 1.0
+    weights = rng.exponential(size=n) + 0.01 if rng.random() < 0.3 else np.ones(n)
+    return ClassRows(active, y, weights, rng.integers(0, int(rng.choice([2, 6, 40])), m))
+
+
+def random_logistic_problem(seed: int):
+    """Return rows and a small problem of them, with a floor, fixings and signs in some cases."""
+    rng = np.random.default_rng([seed, 1])
+    signed = rng.random() < 0.1
+    rows = random_class_rows(seed, most_rules=5 if signed else 7)
+    m = len(rows.counts)
+    order = [int(i) for i in rng.permutation(m)]
+    problem = rows.problem(
+        max_rules=int(rng.integers(1, 3 if signed else 5)),
+        gamma=float(10 ** rng.uniform(-2, 2)),
+        signs=rng.integers(-1, 2, m) if signed else None,
+        fixed_in=order[:1] if rng.random() < 0.2 else [],
+        fixed_out=order[1:2] if rng.random() < 0.2 else [],
+    )
+    share = float(rng.choice([0.0, 0.5, 0.8, 0.9, 1.0]))
+    return rows, problem.at(int(share * problem.largest_stability))
