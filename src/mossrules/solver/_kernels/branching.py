@@ -21,16 +21,18 @@ from mossrules.solver._kernels.relaxation import ascend
 from mossrules.solver._kernels.state import (
     FREE,
     LEAST_DROPPED,
+    NO,
     OUT,
     STEPS,
     TRIALS,
+    YES,
     Data,
     Search,
 )
 
 CANDIDATES = 8  # rules that are tried out before branching, at most
 RELIABLE = 4.0  # children seen on each side before a rule's past is trusted
-STEPS_TO_TRY = 2
+STEPS_TO_TRY = np.int64(2)
 
 
 # --- a child ------------------------------------------------------------------------------------
@@ -156,12 +158,12 @@ def choose_rule(data: Data, search: Search, bound: float, room: float, floor: fl
                 continue
             tried += 1
             s.tally[TRIALS] += 2
-            reached, _room, _floor = branch(data, s, i, False, room, floor, STEPS_TO_TRY)
+            reached, _room, _floor = branch(data, s, i, NO, room, floor, STEPS_TO_TRY)
             down = reached - bound
-            learn(s, i, False, down)
-            reached, _room, _floor = branch(data, s, i, True, room, floor, STEPS_TO_TRY)
+            learn(s, i, NO, down)
+            reached, _room, _floor = branch(data, s, i, YES, room, floor, STEPS_TO_TRY)
             up = reached - bound
-            learn(s, i, True, up)
+            learn(s, i, YES, up)
         down = min(max(down, 1e-6 * missing), missing)
         up = min(max(up, 1e-6 * missing), missing)
         if down * up > best:

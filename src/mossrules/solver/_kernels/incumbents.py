@@ -17,11 +17,14 @@ from mossrules.solver._kernels.state import (
     LISTED,
     LOSS,
     MARGIN,
+    NOBODY,
     OUT,
     Data,
     Search,
 )
 from mossrules.solver._kernels.swaps import explained_by, improve_by_swaps
+
+SWAPS = np.int64(50)  # of a rounded selection, at most
 
 
 @njit(cache=True, nogil=True)
@@ -118,7 +121,7 @@ def round_to_selection(data: Data, search: Search, fate: AnyArray) -> bool:
             merit = search.z[i] + 1e-9 * data.counts[i]
             if merit <= best:
                 continue
-            if limited and not keeps_with_change(data.limits, search.chosen, n, -1, i):
+            if limited and not keeps_with_change(data.limits, search.chosen, n, NOBODY, i):
                 search.allowed[i] = False
                 continue
             best, enters = merit, i
@@ -169,7 +172,7 @@ def try_rounding(
         offer(data, search, loss)
         polish = True
     if polish:
-        first = 0
+        first = np.int64(0)
         for i in range(fate.shape[0]):
             search.allowed[i] = root_fate[i] == FREE
         for n in range(search.k):
@@ -179,14 +182,14 @@ def try_rounding(
                 search.chosen[n] = search.chosen[first]
                 search.chosen[first] = i
                 first += 1
-        explained = improve_by_swaps(data, search.eps, search.allowed, search.chosen, first, 50)
+        explained = improve_by_swaps(data, search.eps, search.allowed, search.chosen, first, SWAPS)
         offer(data, search, data.half - explained)
 
 
 @njit(cache=True, nogil=True)
 def evaluate_leaf(data: Data, search: Search, fate: AnyArray) -> float:
     """Evaluate the only selection left, the rules fixed in; return its loss, or infinity."""
-    n = 0
+    n = np.int64(0)
     for i in range(fate.shape[0]):
         if fate[i] == IN:
             search.chosen[n] = i

@@ -9,7 +9,7 @@ from numba import njit
 
 from mossrules._typing import AnyArray, IntArray
 from mossrules.solver._kernels.fixing import fix_by_floor, put_in, put_out
-from mossrules.solver._kernels.state import FREE, IN, Data, Limits
+from mossrules.solver._kernels.state import FREE, IN, NOBODY, Data, Limits
 
 
 @njit(cache=True, nogil=True)
@@ -34,7 +34,7 @@ def keeps_with_change(limits: Limits, chosen: IntArray, n: int, leaves: int, ent
 @njit(cache=True, nogil=True)
 def keeps_limits(limits: Limits, chosen: IntArray, n: int) -> bool:
     """Tell whether the first n rules chosen keep the limits."""
-    return keeps_with_change(limits, chosen, n, -1, -1)
+    return keeps_with_change(limits, chosen, n, NOBODY, NOBODY)
 
 
 @njit(cache=True, nogil=True)

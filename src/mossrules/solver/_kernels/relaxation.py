@@ -44,6 +44,7 @@ from mossrules.solver._kernels.newton import damping, linearise, move, multiplie
 from mossrules.solver._kernels.state import CAPACITY, FREE, IN, OUT, Data, Small
 
 ENOUGH = 0.03  # of what is missing to the cutoff: a smaller gain is not worth another step
+SWEEPS, MANY_SWEEPS = np.int64(6), np.int64(10)  # over the rules of a node between two steps
 
 
 # --- values -------------------------------------------------------------------------------------
@@ -248,10 +249,10 @@ def ascend(
             trust *= 0.5
             for a in range(n):
                 small.price[a] = lam - mu * small.counts[a] + small.offset[a]
-            sweep(gamma, small, n, 10, tolerance)
+            sweep(gamma, small, n, MANY_SWEEPS, tolerance)
             scatter(data, small, n, w, r)
             continue
-        sweep(gamma, small, n, 6, tolerance)
+        sweep(gamma, small, n, SWEEPS, tolerance)
         n_active, g0, g1, h00, h01, h11 = linearise(gamma, small, n, room)
         if n_active >= 0:
             d0, d1 = multiplier_step(g0, g1, h00, h01, h11, lam, mu, centre)
@@ -269,7 +270,7 @@ def ascend(
             for a in range(n):
                 small.price[a] = lam - mu * small.counts[a] + small.offset[a]
             move(data, small, n, n_active, d0, d1)
-        sweep(gamma, small, n, 6, tolerance)
+        sweep(gamma, small, n, SWEEPS, tolerance)
         scatter(data, small, n, w, r)
     multipliers[0], multipliers[1] = best_lam + best_mu * centre, best_mu
     return best, taken

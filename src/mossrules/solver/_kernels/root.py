@@ -8,7 +8,7 @@ from numba import njit
 from mossrules._typing import AnyArray, BoolArray, FloatArray
 from mossrules.solver._kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
 from mossrules.solver._kernels.relaxation import ascend, gain_of, residual_of
-from mossrules.solver._kernels.state import FREE, LOSS, Data, Search
+from mossrules.solver._kernels.state import FREE, LOSS, YES, Data, Search
 from mossrules.solver._kernels.swaps import explained_by
 
 
@@ -96,5 +96,5 @@ def relax_root(
     )  # fmt: skip
     if bound < cutoff_of(search):
         relaxed_selection(data, fate, search.multipliers, search.w, search.z)
-        try_rounding(data, search, fate, fate, True)
+        try_rounding(data, search, fate, fate, YES)
     return bound, taken

@@ -32,11 +32,11 @@ from mossrules.solver._kernels.incumbents import (
 )
 from mossrules.solver._kernels.limits import fix_by_conditions
 from mossrules.solver._kernels.relaxation import lower_and_upper, residual_of
-from mossrules.solver._kernels.state import IN, LEAST_DROPPED, NODES, Data, Search
+from mossrules.solver._kernels.state import IN, LEAST_DROPPED, NODES, YES, Data, Search
 from mossrules.solver._kernels.tree import Tree, pop, push, sort_heap
 
 DONE, OUT_OF_SLOTS, PAUSED = 0, 1, 2
-STEPS_PER_NODE = 12
+STEPS_PER_NODE = np.int64(12)
 
 
 @njit(cache=True, nogil=True)
@@ -131,7 +131,7 @@ def run(data: Data, search: Search, tree: Tree, root_fate: AnyArray, max_nodes: 
         if stale:  # relax it at this floor before branching on it
             s.tally[NODES] += 1
             copy_to_child(s)
-            reached, room, floor = relax_child(data, s, True, room, floor, STEPS_PER_NODE)
+            reached, room, floor = relax_child(data, s, YES, room, floor, STEPS_PER_NODE)
             if reached < np.inf:
                 keep_child(data, s, tree, root_fate, max(reached, bound), room, floor)
             continue
