@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from mossrules.cli._console import progress
-from mossrules.cli._options import File, Forest, Moss
+from mossrules.cli._console import errors, progress
+from mossrules.cli._options import File, Forest, Moss, Task
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 
 if TYPE_CHECKING:
     from mossrules.constraints import Constraint
-    from mossrules.estimators import MossRegressor
+    from mossrules.estimators import MossClassifier, MossRegressor
     from mossrules.estimators.cross_validation import EvaluationProgress
     from mossrules.evaluation import Evaluation
     from mossrules.files import Columns
@@ -22,14 +22,18 @@ __all__ = [
     "evaluated",
     "forest_parameters",
     "learn",
+    "learn_classes",
     "moss_parameters",
     "number_or_word",
+    "read_for_task",
     "read_training_file",
 ]
 
+MANY_CLASSES = 20  # labels of a target that may be something else, such as a name
 
-def read_training_file(file: File) -> Columns:
-    """Return the columns to learn from, the target among them."""
+
+def read_training_file(file: File, task: Task = Task.REGRESSION) -> Columns:
+    """Return the columns to learn from, the target among them; of a number, only as such."""
     from mossrules.columns import Kind  # noqa: PLC0415  the command line starts without them
     from mossrules.files import read_file  # noqa: PLC0415
 
@@ -37,15 +41,55 @@ def read_training_file(file: File) -> Columns:
     for name in (target, *categories):
         if name in dropped:
             raise InvalidParameter(f"Column {name!r} is dropped and used; do one of the two.")
-    if target in categories:
-        raise InvalidParameter(f"The target {target!r} is a number and cannot be categorical.")
+    kinds = dict.fromkeys(categories, Kind.CATEGORICAL)
+    if target in categories and task is not Task.CLASSIFICATION:
+        raise InvalidParameter(
+            f"The target {target!r} is a number and cannot be categorical; say --task "
+            "classification if it is a class."
+        )
+    if task is Task.REGRESSION:
+        kinds[target] = Kind.NUMERIC
     return read_file(
         file.data,
         drop=dropped,
         required=[target, *categories],
-        kinds={**dict.fromkeys(categories, Kind.CATEGORICAL), target: Kind.NUMERIC},
+        kinds=kinds,
         delimiter=file.delimiter,
     )
+
+
+def read_for_task(file: File, task: Task) -> tuple[Columns, Task]:
+    """Return the columns to learn from, and whether the target is a number or a class."""
+    from mossrules.columns import Kind, as_vector, make_column  # noqa: PLC0415  loads narwhals
+    from mossrules.table import Table  # noqa: PLC0415
+
+    table = read_training_file(file, task)
+    if task is not Task.AUTO:
+        return table, task
+    column = make_column(file.target, as_vector(table[file.target]))
+    values = set(column.read(0, Table.from_any(table).n_rows).tolist())
+    if column.kind is not Kind.NUMERIC:
+        if any(map(_is_number, values)):
+            # Words among numbers: which ones, those who read it as numbers say.
+            return read_training_file(file), Task.REGRESSION
+        if len(values) > MANY_CLASSES:
+            raise InvalidParameter(
+                f"The target {file.target!r} has {len(values)} different labels, each of which "
+                "would have a rule set of its own; say --task classification if that is meant."
+            )
+        return table, Task.CLASSIFICATION
+    if values == {0.0, 1.0}:
+        errors.print(
+            f"The target {file.target!r} is 0 or 1 and taken for a number; --task classification "
+            "takes it for a class.",
+            soft_wrap=True,
+            markup=False,
+        )
+    return read_training_file(file), Task.REGRESSION
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, str) and isinstance(number_or_word(value), float)
 
 
 def number_or_word(text: str) -> Any:
@@ -124,3 +168,12 @@ def learn(table: Columns, target: str, **parameters: Any) -> MossRegressor:
         candidates = candidates_for(table, target, progress=show, **generation(model))
         show("choosing rules", None, None)
         return model.fit_candidates(candidates, target=target)
+
+
+def learn_classes(table: Columns, target: str, **parameters: Any) -> MossClassifier:
+    """Return a classifier fitted to a table, showing that it works meanwhile."""
+    from mossrules.estimators import MossClassifier  # noqa: PLC0415  loads numba
+
+    with progress("finding and choosing rules"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", SolveLimitWarning)  # the certificates will say it
+        return MossClassifier(**parameters).fit(table, target)

@@ -36,6 +36,8 @@ __all__ = [
     "MaxRules",
     "Moss",
     "Record",
+    "Task",
+    "TaskOption",
     "Ties",
     "TiesOption",
     "gathered",
@@ -47,6 +49,14 @@ class Ties(StrEnum):
 
     KEEP = "keep"
     DROP = "drop"
+
+
+class Task(StrEnum):
+    """What the target is."""
+
+    AUTO = "auto"
+    REGRESSION = "regression"
+    CLASSIFICATION = "classification"
 
 
 class Identity(StrEnum):
@@ -181,6 +191,15 @@ MaxRules = Annotated[
 TiesOption = Annotated[
     Ties,
     typer.Option("--ties", help="'drop' leaves out rules that tie last.", rich_help_panel=MODEL),
+]
+TaskOption = Annotated[
+    Task,
+    typer.Option(
+        "--task",
+        help="Whether the target is a number or a class; 'auto' takes text and truth values for "
+        "classes, and numbers for numbers.",
+        rich_help_panel=MODEL,
+    ),
 ]
 ChoiceGap = Annotated[
     float, typer.Option(help="Largest relative distance of each choice from its optimum.")

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from mossrules.estimators import MossRegressor
+    from mossrules.estimators import MossClassifier, MossRegressor
     from mossrules.evaluation import Evaluation, LearnerSummary
     from mossrules.frontier import Frontier
     from mossrules.model import RuleSet
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 __all__ = [
     "as_csv",
     "certificate",
+    "class_scores",
     "consistency_table",
     "frontier_rows",
     "frontier_table",
     "learners_table",
     "measures_content",
     "measures_table",
+    "members_of",
     "model_content",
     "rules_table",
     "solution_content",
@@ -78,21 +80,49 @@ def solution_content(solution: Solution, frontier_share: float) -> dict[str, Any
     }
 
 
-def model_content(model: MossRegressor, r2: float) -> dict[str, Any]:
-    """Return all that is said of a fitted model, for machines."""
-    statistics = model.candidates_.statistics
+def model_content(model: Any, scores: Mapping[str, float]) -> dict[str, Any]:
+    """Return all that is said of a fitted model, for machines; of several classes, by class."""
+    members = members_of(model)
+    content = {str(label): _member_content(member) for label, member in members.items()}
+    rows = next(iter(members.values())).candidates_.statistics.n
+    said = next(iter(content.values())) if len(members) == 1 else {"classes": content}
+    return {"model": json.loads(model.rules_.to_json()), **said, **scores, "rows": round(rows)}
+
+
+def _member_content(model: Any) -> dict[str, Any]:
     return {
-        "model": json.loads(model.rules_.to_json()),
         "texts": model.rules_.texts,
         "solution": solution_content(model.solution_, share_of_largest(model)),
-        "r2_training": r2,
         **evaluation_content(model),
-        "rows": round(statistics.n),
         "candidates": len(model.candidates_),
     }
 
 
-def evaluation_content(model: MossRegressor) -> dict[str, Any]:
+def members_of(model: Any) -> dict[Any, Any]:
+    """Return the models of several classes, or the one that there is."""
+    return getattr(model, "estimators_", None) or {None: model}
+
+
+def class_scores(model: MossClassifier, table: Any, target: str) -> dict[str, float]:
+    """Return how well a classifier does on the rows that it was fitted to."""
+    import numpy as np  # noqa: PLC0415  the command line starts without it
+    from sklearn.metrics import log_loss  # noqa: PLC0415
+
+    from mossrules.estimators.labels import read_labels  # noqa: PLC0415
+    from mossrules.table import split_column  # noqa: PLC0415
+
+    features, column = split_column(table, target)
+    classes, codes = read_labels(column, features.n_rows)
+    probabilities, labels = model.predict_proba(table), range(len(classes))
+    shares = np.bincount(codes) / len(codes)
+    return {
+        "accuracy_training": model.score(table, target),
+        "log_loss_training": float(log_loss(codes, probabilities, labels=labels)),
+        "log_loss_without_rules": float(-(shares * np.log(shares)).sum()),
+    }
+
+
+def evaluation_content(model: MossRegressor | MossClassifier) -> dict[str, Any]:
     """Return what cross-validation said of the stability that it chose, if it did."""
     if not hasattr(model, "evaluation_"):
         return {}
@@ -100,7 +130,7 @@ def evaluation_content(model: MossRegressor) -> dict[str, Any]:
     return {"chosen_share": chosen.share, "r2_test": chosen.r2, "r2_test_error": chosen.r2_se}
 
 
-def share_of_largest(model: MossRegressor) -> float:
+def share_of_largest(model: MossRegressor | MossClassifier) -> float:
     """Return the stability of a model as a share of the most that there is."""
     largest = 0 if model.problem_ is None else model.problem_.eps_max
     return model.solution_.stability / largest if largest else 1.0

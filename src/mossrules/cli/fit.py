@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,16 +15,24 @@ from mossrules.cli._console import out, print_json, print_line, print_plain
 from mossrules.cli._learning import (
     forest_parameters,
     learn,
+    learn_classes,
     moss_parameters,
     number_or_word,
-    read_training_file,
+    read_for_task,
 )
-from mossrules.cli._tables import certificate, model_content, rules_table, share_of_largest
+from mossrules.cli._tables import (
+    certificate,
+    class_scores,
+    members_of,
+    model_content,
+    rules_table,
+    share_of_largest,
+)
 from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
-    from mossrules.estimators import MossRegressor
-    from mossrules.model import RuleSet
+    from mossrules.estimators import MossClassifier, MossRegressor
+    from mossrules.model import RuleSet, RuleSets
 
 __all__ = ["fit"]
 
@@ -51,6 +59,7 @@ def fit(
         Export | None, typer.Option(help="Print the rule set in this form and nothing else.")
     ] = None,
     as_json: options.Json = False,
+    task: options.TaskOption = options.Task.AUTO,
     stability: Annotated[
         str,
         typer.Option(
@@ -76,8 +85,9 @@ def fit(
         raise InvalidParameter("--export and --json both say what to print; give one of them.")
     if output is not None:
         check_place(output)
-    table = read_training_file(file)
-    model = learn(
+    table, task = read_for_task(file, task)
+    classifies = task is options.Task.CLASSIFICATION
+    model: Any = (learn_classes if classifies else learn)(
         table,
         file.target,
         max_rules=max_rules,
@@ -91,28 +101,38 @@ def fit(
     if output is not None:
         write_file(output, f"{model.rules_.to_json()}\n")
     if export is not None:
-        print_plain(exported(model.rules_, export))
+        print_plain(exported(model.rules_, export, file.data.name.split(".")[0]))
         return
-    r2 = model.score(table, file.target)
+    scores = (
+        class_scores(model, table, file.target)
+        if classifies
+        else {"r2_training": model.score(table, file.target)}
+    )
     if as_json:
-        print_json(model_content(model, r2))
+        print_json(model_content(model, scores))
     else:
-        show(model, r2, output)
+        (show_classes if classifies else show)(model, scores)
+        if output is not None:
+            print_line(f"Written to {output}.")
 
 
-def exported(ruleset: RuleSet, form: Export) -> str:
-    """Return a rule set in one of its forms."""
+def exported(ruleset: RuleSet | RuleSets, form: Export, table: str) -> str:
+    """Return a rule set in one of its forms; those of several classes select from a table."""
+    from mossrules.model import RuleSet  # noqa: PLC0415  loads NumPy
+
     forms: dict[Export, Callable[[], str]] = {
         Export.TEXT: ruleset.to_text,
         Export.MARKDOWN: ruleset.to_markdown,
         Export.LATEX: ruleset.to_latex,
-        Export.SQL: ruleset.to_sql,
+        Export.SQL: (
+            ruleset.to_sql if isinstance(ruleset, RuleSet) else lambda: ruleset.to_sql(table)
+        ),
         Export.PYTHON: ruleset.to_python,
     }
     return forms[form]().rstrip("\n")
 
 
-def show(model: MossRegressor, r2: float, output: Path | None) -> None:
+def show(model: MossRegressor, scores: dict[str, float]) -> None:
     """Print a model for people."""
     from mossrules.model.figures import one_line  # noqa: PLC0415  loads NumPy
 
@@ -129,10 +149,31 @@ def show(model: MossRegressor, r2: float, output: Path | None) -> None:
             f"Stability chosen by cross-validation: {chosen.share:.0%} of the largest, with R2 "
             f"{chosen.r2:.3f} +- {chosen.r2_se:.3f} on other rows."
         )
+    rows = model.candidates_.statistics.n
     print_line(
-        f"R2 {r2:.3f} on the {model.candidates_.statistics.n:,.0f} training rows. "
+        f"R2 {scores['r2_training']:.3f} on the {rows:,.0f} training rows. "
         f"{len(model.rules_)} of {len(model.candidates_):,} candidate rules, with "
         f"{share_of_largest(model):.0%} of the largest stability."
     )
-    if output is not None:
-        print_line(f"Written to {output}.")
+
+
+def show_classes(model: MossClassifier, scores: dict[str, float]) -> None:
+    """Print a model of classes for people."""
+    from mossrules.model.figures import predicted  # noqa: PLC0415  loads NumPy
+
+    for member in members_of(model).values():
+        print_line(
+            (predicted(member.rules_), "bold"),
+            " are the sum of the weights of the rules that hold.",
+        )
+        out.print(rules_table(member.rules_))
+        print_line(certificate(member.solution_))
+        print_line(
+            f"{len(member.rules_)} of {len(member.candidates_):,} candidate rules, with "
+            f"{share_of_largest(member):.0%} of the largest stability."
+        )
+    print_line(
+        f"Right on {scores['accuracy_training']:.1%} of the training rows; log-loss "
+        f"{scores['log_loss_training']:.4f}, and {scores['log_loss_without_rules']:.4f} without "
+        "rules."
+    )

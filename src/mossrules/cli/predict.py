@@ -16,11 +16,11 @@ from mossrules.exceptions import InvalidFile, InvalidParameter
 
 if TYPE_CHECKING:
     from mossrules.files import Columns
-    from mossrules.model import RuleSet
+    from mossrules.model import Explanation, RuleSet, RuleSets
 
 __all__ = ["predict"]
 
-PREDICTION = "prediction"
+PREDICTION, PROBABILITY = "prediction", "probability"
 
 
 def predict(
@@ -50,18 +50,22 @@ def predict(
     as_json: options.Json = False,
     delimiter: options.Delimiter = None,
 ) -> None:
-    """Predict each row of a CSV or Parquet file, or explain one of them."""
+    """Predict each row of a CSV or Parquet file, or explain one of them.
+
+    Of a class, its probability is predicted; of several, that of each and the likeliest.
+    """
     if output is not None:
         check_place(output)
-    if PREDICTION in (keep or []):
-        raise InvalidParameter(f"--keep has {PREDICTION!r}, the name of the new column; rename it.")
     ruleset = read_model(model)
     table = read_features(data, ruleset, delimiter)
     if explain is not None:
         show_explanation(ruleset, table, explain, as_json=as_json)
         return
-    columns = read_kept(data, keep or [], delimiter)
-    columns[PREDICTION] = ruleset.predict(table).tolist()
+    predictions = predicted_columns(ruleset, table)
+    for name in predictions:
+        if name in (keep or []):
+            raise InvalidParameter(f"--keep has {name!r}, the name of a new column; rename it.")
+    columns = read_kept(data, keep or [], delimiter) | predictions
     if as_json:
         print_json(columns)
     elif output is None:
@@ -70,12 +74,27 @@ def predict(
         write_file(output, as_csv(columns))
 
 
-def read_model(path: Path) -> RuleSet:
-    """Return the rule set in a file."""
+def predicted_columns(ruleset: RuleSet | RuleSets, table: Columns) -> dict[str, list[Any]]:
+    """Return what is predicted, by the names of columns."""
     from mossrules.model import RuleSet  # noqa: PLC0415  the command line starts without NumPy
 
+    if isinstance(ruleset, RuleSet):
+        name = PROBABILITY if ruleset.link == "logit" else PREDICTION
+        return {name: ruleset.predict(table).tolist()}
+    labels, probabilities = [*ruleset], ruleset.predict_proba(table)
+    columns = zip(labels, probabilities.T.tolist(), strict=True)
+    likeliest = [labels[place] for place in probabilities.argmax(axis=1)]
+    return {f"{PROBABILITY} of {label}": each for label, each in columns} | {PREDICTION: likeliest}
+
+
+def read_model(path: Path) -> RuleSet | RuleSets:
+    """Return the rule set in a file, or those of several classes."""
+    from mossrules.model import RuleSet, RuleSets  # noqa: PLC0415  loads NumPy
+    from mossrules.model.rulesets import FORMAT  # noqa: PLC0415
+
     try:
-        return RuleSet.from_json(path.read_bytes())
+        text = path.read_bytes()
+        return (RuleSets if FORMAT.encode() in text[:100] else RuleSet).from_json(text)
     except FileNotFoundError:
         raise InvalidFile(f"{path} does not exist; write a model with fit --output.") from None
     except OSError as reason:
@@ -86,17 +105,20 @@ def read_model(path: Path) -> RuleSet:
         raise InvalidFile(f"{path} holds no model. {reason}") from reason
 
 
-def read_features(path: Path, ruleset: RuleSet, delimiter: str | None) -> Columns:
+def read_features(path: Path, ruleset: RuleSet | RuleSets, delimiter: str | None) -> Columns:
     """Return the columns that rules use, in the types they had in training."""
     from mossrules.files import read_file  # noqa: PLC0415  loads narwhals
+    from mossrules.model import RuleSet  # noqa: PLC0415
 
+    sets = [ruleset] if isinstance(ruleset, RuleSet) else [*ruleset.values()]
+    kinds = {column.name: column.kind for each in sets for column in each.binning.columns}
     # Columns without names go by position, and some column has to tell the number of rows.
-    by_name = ruleset.binning.named and bool(ruleset.features)
+    by_name = sets[0].binning.named and bool(kinds)
     return read_file(
         path,
-        only=ruleset.features if by_name else None,
-        required=ruleset.features if by_name else (),
-        kinds={column.name: column.kind for column in ruleset.binning.columns},
+        only=kinds if by_name else None,
+        required=kinds if by_name else (),
+        kinds=kinds,
         delimiter=delimiter,
     )
 
@@ -128,25 +150,38 @@ def _listed(vector: Any) -> list[Any]:
     return values
 
 
-def show_explanation(ruleset: RuleSet, table: Columns, row: int, *, as_json: bool) -> None:
+def show_explanation(
+    ruleset: RuleSet | RuleSets, table: Columns, row: int, *, as_json: bool
+) -> None:
     """Print which rules hold for a row, counted from 1, and what each adds."""
+    from mossrules.model import RuleSet  # noqa: PLC0415
     from mossrules.table import Table  # noqa: PLC0415  loads narwhals
 
     n_rows = Table.from_any(table).n_rows
     if row > n_rows:
         raise InvalidParameter(f"--explain is {row} and the file has {n_rows} rows; name one.")
     alone = {name: values[row - 1 : row] for name, values in table.items()}
-    found = ruleset.explain(Table.from_any(alone))
-    if not as_json:
-        print_plain(repr(found))
-        return
+    if isinstance(ruleset, RuleSet):
+        found = ruleset.explain(Table.from_any(alone))
+        content, text = explained(found), repr(found)
+    else:
+        by_class = ruleset.explain(Table.from_any(alone))
+        content = {"classes": {str(label): explained(each) for label, each in by_class.items()}}
+        text = "\n\n".join(map(repr, by_class.values()))
+    if as_json:
+        print_json({"row": row, **content})
+    else:
+        print_plain(text)
+
+
+def explained(found: Explanation) -> dict[str, Any]:
+    """Return an explanation for machines."""
     parts = zip(found.texts, found.weights, found.holds, found.contributions, strict=True)
     names = ("rule", "weight", "holds", "contribution")
-    print_json(
-        {
-            "row": row,
-            PREDICTION: found.prediction,
-            "intercept": found.intercept,
-            "rules": [dict(zip(names, part, strict=True)) for part in parts],
-        }
-    )
+    is_probability = found.link == "logit"
+    return {
+        PROBABILITY if is_probability else PREDICTION: found.prediction,
+        **({"log_odds": found.total, "advice": found.advice} if is_probability else {}),
+        "intercept": found.intercept,
+        "rules": [dict(zip(names, part, strict=True)) for part in parts],
+    }
