@@ -66,7 +66,8 @@ class Patterns:
             )
         if counts.shape != active.shape[1:]:
             raise InvalidParameter(f"There are {active.shape[1]} rules and {len(counts)} counts.")
-        if not np.isin(active, (0, 1)).all() or not np.isin(y, (0, 1)).all():
+        known = active.dtype == np.bool_ or np.isin(active, (0, 1)).all()
+        if not known or not np.isin(y, (0, 1)).all():
             raise InvalidParameter("active and y may have no entries but 0 and 1, False and True.")
         rows = np.packbits(active.astype(bool), axis=1)
         rows, (positives, negatives) = _collapse(rows, np.stack([weights * y, weights * (1 - y)]))

@@ -25,7 +25,6 @@ __all__ = ["local_search", "possible_rules", "solve_logistic_by_descent"]
 
 MAX_ROUNDS = 8
 WORTHWHILE = 1e-9  # relative fall in loss: a smaller one ends the search
-CHEAP = 2e9  # multiplications of a new curvature that are not worth thinking about
 
 
 def possible_rules(problem: LogisticProblem) -> IntArray:
@@ -48,7 +47,6 @@ def local_search(model: TouchingModel, start: IntArray | None = None) -> Incumbe
     if start is not None and len(start) == problem.size and problem.is_feasible(start):
         best.offer(start, problem.loss(start))
     w = np.zeros(m + 1)
-    cheap = (m + 1) ** 2 * problem.patterns.n_patterns < CHEAP
     for _ in range(MAX_ROUNDS):
         squared = model.squared_problem(model.point(w))
         found = first_selection(Instance.of(squared), np.append(best.support, m)).support
@@ -58,7 +56,7 @@ def local_search(model: TouchingModel, start: IntArray | None = None) -> Incumbe
             break
         best.offer(found, loss)
         w = model.weights(best.support)
-        model = model.curved_at(w) if cheap else model
+        model = model.curved_at(w) if model.is_cheap else model
     return best
 
 
@@ -94,7 +92,7 @@ def solve_logistic_by_descent(
         if (rounds > 1 and not better) or clock.left() <= 0:
             break
         w = model.weights(best.support)
-        model = model.curved_at(w)
+        model = model.curved_at(w) if model.is_cheap else model
         given = np.append(best.support, here.m)
     support = rules[best.support]
     dual = dual_at(problem, support)

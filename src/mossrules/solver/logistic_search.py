@@ -27,9 +27,19 @@ from mossrules.solver._kernels.incumbents import cutoff_of, relaxed_selection, t
 from mossrules.solver._kernels.limits import fix_by_conditions
 from mossrules.solver._kernels.relaxation import ascend, lower_and_upper, residual_of
 from mossrules.solver._kernels.root import first_multipliers
-from mossrules.solver._kernels.state import GAP, IMPROVED, IN, LOSS, MARGIN, OUT, Data, make_search
+from mossrules.solver._kernels.state import (
+    FREE,
+    GAP,
+    IMPROVED,
+    IN,
+    LOSS,
+    MARGIN,
+    OUT,
+    Data,
+    make_search,
+)
 from mossrules.solver.heuristics import Incumbent
-from mossrules.solver.instance import Instance, find_twins
+from mossrules.solver.instance import Instance
 from mossrules.solver.logistic import LogisticProblem
 from mossrules.solver.logistic_descent import local_search, possible_rules
 from mossrules.solver.options import Clock, Options, Snapshot
@@ -134,7 +144,9 @@ class _Bench:
         self.rules = rules[self.own[:-1]]  # positions in the user's problem
         self.columns = model.columns.take(instance.rules, instance.flip)
         self.problem, self.data = model.problem, instance.data
-        self.fate, self.twins = instance.fate, find_twins(instance)
+        self.fate = instance.fate
+        free = instance.order[instance.fate[instance.order] == FREE]
+        self.twins = self.columns.twins(free)
         self.w = instance.flip * w[instance.rules]
         self.search = make_search(squared.size, squared.min_stability, instance.order, *self.twins)
         self.search.numbers[[GAP, MARGIN]] = gap, ROUNDING * model.problem.null_loss
@@ -195,24 +207,36 @@ class _Search:
     reported: float = 0.0
 
     def run(self, model: TouchingModel, rules: IntArray) -> Status:
-        """Relax the root, leave out what it decides, and search below it."""
+        """Relax the root, leave out what it decides, and search below it.
+
+        Where the curvature at the incumbent would take long, the root is relaxed with that of no
+        weights first, and again when fewer rules are left.
+        """
         self.number = count()
-        start = np.searchsorted(rules, self.best.support)
-        w = model.weights(start)
-        self.bench = bench = _Bench(model.curved_at(w), rules, w, self.options.gap)
-        self._tell_loss()
-        room, floor = bench.left(bench.fate)
-        if room == 0.0:
-            self.dropped = self.current = self.best.loss
-            return Status.OPTIMAL
-        relaxed = self._relax_root(room, floor)
-        if relaxed.lower >= self.cutoff or self.known >= self.cutoff:
-            self.dropped = relaxed.lower
-            self.current = np.inf
-            return Status.OPTIMAL
-        if not self._plant(model, relaxed, room, floor):
-            return Status.OPTIMAL
+        w = model.weights(np.searchsorted(rules, self.best.support))
+        curved = model.curved_at(w) if model.is_cheap else model
+        self._set_up(_Bench(curved, rules, w, self.options.gap))
+        for again in (not model.is_cheap, False):
+            room, floor = self.bench.left(self.bench.fate)
+            if room == 0.0:
+                self.dropped, self.current = min(self.dropped, self.best.loss), np.inf
+                return Status.OPTIMAL
+            relaxed = self._relax_root(room, floor)
+            if relaxed.lower >= self.cutoff or self.known >= self.cutoff:
+                self.dropped, self.current = min(self.dropped, relaxed.lower), np.inf
+                return Status.OPTIMAL
+            if not self._leave_out(relaxed, room, floor):
+                self.current = np.inf
+                return Status.OPTIMAL
+            if not again or self.clock.left() <= 0.0:
+                break
+        self._push(self._root(relaxed))
+        self.current = np.inf
         return self._search()
+
+    def _set_up(self, bench: _Bench) -> None:
+        self.bench = bench
+        self._tell_loss()
 
     def _relax_root(self, room: float, floor: float) -> _Relaxed:
         bench = self.bench
@@ -221,8 +245,9 @@ class _Search:
         multipliers = np.array(first_multipliers(data, bench.fate, room, floor, r))
         state = _State(bench.fate, room, floor, w, r, multipliers)
         relaxed = bench.relax(data, state, rounds=ROOT_ROUNDS, steps=ROOT_STEPS)
-        self.root_bound = self.current = relaxed.lower
-        self.dual = self._dual_point(relaxed)
+        self.root_bound = self.current = max(self.root_bound, relaxed.lower)
+        if self.dual is None:  # by floor and fixings alone; later roots rest on the cutoff too
+            self.dual = self._dual_point(relaxed)
         self._round(relaxed, bench.fate, polish=True)
         return relaxed
 
@@ -238,8 +263,8 @@ class _Search:
         lam, mu = np.maximum(0.0, relaxed.multipliers)
         return DualPoint.at(problem, w, lam, mu, fixed_in=inside, fixed_out=np.flatnonzero(decided))
 
-    def _plant(self, model: TouchingModel, relaxed: _Relaxed, room: float, floor: float) -> bool:
-        """Leave out what the root decides and open the tree; False when nothing is left."""
+    def _leave_out(self, relaxed: _Relaxed, room: float, floor: float) -> bool:
+        """Go on with the rules that the root does not decide; False when nothing is left."""
         bench = self.bench
         fate = bench.fate.copy()
         margin = self.cutoff - relaxed.lower
@@ -247,28 +272,30 @@ class _Search:
             bench.data, fate, *bench.twins, room, floor, *relaxed.multipliers, relaxed.r, margin
         )
         if fixed:
-            self.dropped = self.cutoff
+            self.dropped = min(self.dropped, self.cutoff)
         if possible:
             possible, room, floor = fix_by_conditions(
                 bench.data, bench.search.order, fate, *bench.twins, room, floor
             )
-        self.current = np.inf
         if not possible:
             return False
         kept = fate[:-1] != OUT
         inside = bench.own[:-1][fate[:-1] == IN]
-        here = model.problem.reduced(bench.own[:-1][kept], inside)
+        here = bench.problem.reduced(bench.own[:-1][kept], inside)
         w = (bench.instance.flip * relaxed.w)[np.append(kept, True)]
         rules = bench.rules[kept]
         if len(inside) == here.size:
             self._offer(rules)
             return False
-        self.bench = bench = _Bench(TouchingModel.of(here, w), rules, w, self.options.gap)
-        self._tell_loss()
-        data, _ = bench.touching(bench.w)
-        node = _Node(relaxed.lower, bench.fate, bench.w, relaxed.multipliers, data.q, data.half)
-        self._push(node)
+        self._set_up(_Bench(TouchingModel.of(here, w), rules, w, self.options.gap))
         return True
+
+    def _root(self, relaxed: _Relaxed) -> _Node:
+        """Return the root of the tree, at the weights that it was relaxed to."""
+        bench = self.bench
+        data, _ = bench.touching(bench.w)
+        bound, multipliers = self.root_bound, relaxed.multipliers
+        return _Node(bound, bench.fate, bench.w, multipliers, data.q, data.half)
 
     def _search(self) -> Status:
         while self.open and self.open[0][0] < self.cutoff and self.known < self.cutoff:

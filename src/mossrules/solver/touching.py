@@ -29,6 +29,7 @@ from mossrules.statistics import Statistics
 __all__ = ["Columns", "Point", "TouchingModel"]
 
 LEAST_CURVATURE = 0.02  # of the weight of a pattern: a quarter is the most
+CHEAP = 2e9  # multiplications of a new curvature that are not worth thinking about
 BLOCK = 4096  # patterns whose columns are unpacked at once
 
 
@@ -72,6 +73,21 @@ class Columns:
         """The bits as (words, columns)."""
         return np.ascontiguousarray(self.bits.T)
 
+    def twins(self, order: IntArray) -> tuple[IntArray, IntArray]:
+        """Return for each rule of an order the equal one just before it and just after it, or -1.
+
+        They hold on the same patterns with the same value. Rules that are not in the order, such as
+        those fixed in, have none.
+        """
+        before, after = np.full(len(self.values), -1), np.full(len(self.values), -1)
+        last: dict[tuple[float, bytes], int] = {}
+        for i in order:
+            key = (float(self.values[i]), self.bits[i].tobytes())
+            if key in last:
+                before[i], after[last[key]] = last[key], i
+            last[key] = i
+        return before, after
+
     def predictor(self, w: FloatArray) -> FloatArray:
         """Return eta of every bit, spare ones too."""
         eta = np.full(64 * self.bits.shape[1], self.base)
@@ -87,11 +103,15 @@ class Columns:
         return Point(w, f, self.values * r)
 
     def gram(self, w: FloatArray) -> FloatArray:
-        """Return M'WM with the curvature W at weights, which is kept from vanishing."""
+        """Return M'WM with the curvature W at weights, which is kept from vanishing.
+
+        In single precision: what is proven does not rest on it.
+        """
         n_patterns = len(self.positives)
         odds = 1.0 / (1.0 + np.exp(-np.abs(self.predictor(w)[:n_patterns])))
         weight = self.positives + self.negatives
         root = np.sqrt(weight * np.maximum(odds * (1.0 - odds), LEAST_CURVATURE))
+        root = root.astype(np.float32)
         G = np.zeros((len(self.values), len(self.values)))
         octets = np.ascontiguousarray(self.bits).astype("<u8", copy=False).view(np.uint8)
         for start in range(0, n_patterns, BLOCK):
@@ -99,7 +119,7 @@ class Columns:
             held = np.unpackbits(
                 octets[:, start // 8 : -(-(start + len(part)) // 8)],
                 axis=1, count=len(part), bitorder="little",
-            ).astype(np.float64)  # fmt: skip
+            ).astype(np.float32)  # fmt: skip
             held *= part
             G += held @ held.T
         return np.asarray(self.values[:, None] * G * self.values)
@@ -118,6 +138,11 @@ class TouchingModel:
         """Return the model with the curvature at weights (m + 1,), by default at none."""
         columns = Columns.of(problem)
         return cls(problem, columns, columns.gram(np.zeros(problem.m + 1) if w is None else w))
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether another curvature takes next to no time."""
+        return (self.problem.m + 1) ** 2 * self.problem.patterns.n_patterns < CHEAP
 
     def curved_at(self, w: FloatArray) -> TouchingModel:
         """Return the model with the curvature at other weights."""
