@@ -19,7 +19,9 @@ COLUMNS = 20  # enough for 600 rules from 500 trees; six of them make the target
 def generated_pool(n_rows: int, n_rules: int, *, n_trees: int = N_TREES) -> Pool:
     """Return the `n_rules` rules that are in most trees of a forest on generated rows."""
     X, y = synthetic(n_rows, COLUMNS, SEED)
-    found = find_candidates(X, y, n_trees=n_trees, random_state=SEED, n_jobs=THREADS)
+    found = find_candidates(
+        X, y, n_trees=n_trees, max_features=1 / 3, random_state=SEED, n_jobs=THREADS
+    )
     return Pool(f"{n_rows} x {n_rules}", most_frequent(found.statistics, n_rules))
 
 

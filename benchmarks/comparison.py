@@ -216,7 +216,9 @@ def folds_of(name: str, setting: Setting, n_folds: int, n_trees: int) -> Iterato
         elif setting.ranks == "training":
             parts = [ranked(parts[0]), ranked_as(parts[1], parts[0])]
         rows = read_training(protocol_for("paper").moss("high", X), parts[0], y[train], None)
-        candidates = find_in_rows(rows, n_trees=n_trees, random_state=setting.seed)
+        candidates = find_in_rows(
+            rows, n_trees=n_trees, max_features=1 / 3, random_state=setting.seed
+        )
         if setting.first_means and not setting.unmerged:
             candidates = with_first_means(candidates, rows, setting.seed)
         yield Fold(parts[0], y[train], parts[1], y[test], rows, candidates)

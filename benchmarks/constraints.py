@@ -87,7 +87,9 @@ def demands(candidates: Candidates) -> tuple[Constraint, ...]:
 def compare(name: str, settings: Settings) -> list[Row]:
     """Return a row for each constraint and floor on one table."""
     table, target = read_mixed(name)
-    candidates = find_candidates(table, target, n_trees=N_TREES, random_state=SEED, n_jobs=THREADS)
+    candidates = find_candidates(
+        table, target, n_trees=N_TREES, max_features=1 / 3, random_state=SEED, n_jobs=THREADS
+    )
     gamma = GAMMA_ROWS / candidates.statistics.n
     plain = Problem(candidates.statistics, max_rules=MAX_RULES, gamma=gamma)
     rows = []

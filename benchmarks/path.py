@@ -69,7 +69,9 @@ def run(*, quick: bool) -> Report:
 
 def ours(table: pd.DataFrame, y: Floats, seed: int = SEED) -> Candidates:
     """Return the candidates by the library."""
-    return find_candidates(table, y, n_trees=N_TREES, random_state=seed, n_jobs=THREADS)
+    return find_candidates(
+        table, y, n_trees=N_TREES, max_features=1 / 3, random_state=seed, n_jobs=THREADS
+    )
 
 
 def notebook(

@@ -39,7 +39,13 @@ def measure(name: str, constant: float) -> tuple[float, float, float, int]:
     X, y = read_mixed(name)
     scores, seconds, rules, open_ends = [], [], [], 0
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(X):
-        model = MossRegressor(gamma=constant / len(train), time_limit=SECONDS, random_state=0)
+        model = MossRegressor(
+            stability="high",
+            gamma=constant / len(train),
+            max_features=1 / 3,
+            time_limit=SECONDS,
+            random_state=0,
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SolveLimitWarning)  # counted below
             model.fit(X.iloc[train], y[train])

@@ -76,7 +76,7 @@ def rows_as_given(X, y, weights=None):
     [
         RuleFitRegressor(n_trees=50),
         RuleFitRegressor(5, n_trees=20, source="own", linear_terms=True, penalty="cv"),
-        RuleFitRegressor(8, n_trees=50, variant="paper"),
+        RuleFitRegressor(8, n_trees=50, max_features=1 / 3, variant="paper"),
     ]
 )
 def test_scikit_learn_is_content(estimator, check):
@@ -290,7 +290,7 @@ def test_predictions_are_rules_plus_linear_terms():
     """Each term adds its weight per unit within its bounds; the rule set is not all then."""
     X, y = mixed_table()
     y = y + 3 * X["age"] / 40
-    model = RuleFitRegressor(8, linear_terms=True, n_trees=40).fit(X, y)
+    model = RuleFitRegressor(8, linear_terms=True, n_trees=40, max_features=1 / 3).fit(X, y)
     terms = model.linear_
     added = model.predict(X) - model.rules_.predict(X)
     expected = np.zeros(len(y))
@@ -305,7 +305,9 @@ def test_predictions_are_rules_plus_linear_terms():
 def test_importance_counts_rules_and_linear_terms():
     """A column has its share of the rules that use it, and the spread of its own term."""
     X, y = mixed_table()
-    model = RuleFitRegressor(8, linear_terms=True, n_trees=40).fit(X, y + 3 * X["age"] / 40)
+    model = RuleFitRegressor(8, linear_terms=True, n_trees=40, max_features=1 / 3).fit(
+        X, y + 3 * X["age"] / 40
+    )
     expected = dict.fromkeys(X, 0.0)
     for rule, weight, support in zip(
         model.rules_, model.rules_.weights, model.rules_.support, strict=True
@@ -343,7 +345,7 @@ def test_columns_keep_their_type():
     """A numeric column that became words is refused; one that lost all its values is missing."""
     X, y = mixed_table()
     y = y + 3 * X["age"] / 40
-    model = RuleFitRegressor(8, linear_terms=True, n_trees=40).fit(X, y)
+    model = RuleFitRegressor(8, linear_terms=True, n_trees=40, max_features=1 / 3).fit(X, y)
     assert "age" in model.linear_.names
     terms = LinearTerms(("age",), (3,), *(np.array([x]) for x in (0.0, 9.0, 4.0, 1.0, 2.0)))
     table = Table.from_any(X.assign(age="old"))
@@ -474,7 +476,7 @@ def test_parameters_are_those_promised():
     """Names and defaults of the constructor are the documented ones."""
     assert RuleFitRegressor().get_params() == {
         "max_rules": 15, "linear_terms": False, "penalty": "smallest", "means": "all",
-        "n_trees": 500, "max_depth": 2, "n_bins": 10, "max_features": 1 / 3, "generator": "forest",
+        "n_trees": 500, "max_depth": 2, "n_bins": 10, "max_features": 0.5, "generator": "forest",
         "tree_size": 4, "learning_rate": 0.01, "source": "pool", "variant": "published",
         "random_state": None, "n_jobs": None,
     }  # fmt: skip

@@ -23,10 +23,13 @@ def diabetes():
     return load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 
 
+SEARCH = {"n_trees": 100, "max_features": 1 / 3, "random_state": 1}
+
+
 @pytest.fixture(scope="module")
 def model(diabetes):
     """Return a model that no test changes."""
-    return MossRegressor(5, n_trees=100, random_state=1).fit(*diabetes)
+    return MossRegressor(5, **SEARCH).fit(*diabetes)
 
 
 def window_sums(counts, k):
@@ -82,7 +85,7 @@ def test_refitted_weights_are_those_of_a_small_ridge(diabetes, model):
 def test_weights_can_be_those_of_the_solver(diabetes, model):
     """Without refitting, weights are the shrunken ones of the solution, around the mean."""
     X, y = diabetes
-    plain = MossRegressor(5, n_trees=100, random_state=1, refit=False).fit(X, y)
+    plain = MossRegressor(5, **SEARCH, refit=False).fit(X, y)
     M, values = rule_columns(plain, X)
     n, scale = len(y), y.std(ddof=0)
     ridge = Ridge(alpha=n / GAMMA_ROWS, fit_intercept=False, solver="svd")
@@ -231,14 +234,14 @@ def test_selecting_a_stability_is_fitting_with_it(diabetes, model):
     before = model.rules_.to_json()
     for stability in ("high", "medium", "low", 0.7):
         selected = model.select(stability=stability)
-        fitted = MossRegressor(5, n_trees=100, random_state=1, stability=stability).fit(X, y)
+        fitted = MossRegressor(5, **SEARCH, stability=stability).fit(X, y)
         assert selected.rules_.to_json() == fitted.rules_.to_json()
         assert selected.get_params() == fitted.get_params()
         assert selected.candidates_ is model.candidates_
         assert selected.problem_.min_stability == fitted.problem_.min_stability
         np.testing.assert_array_equal(selected.predict(X), fitted.predict(X))
     assert model.rules_.to_json() == before
-    assert model.stability == "high"
+    assert model.stability == 0.9
 
 
 def test_selecting_never_grows_a_forest(model, monkeypatch):

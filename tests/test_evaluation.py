@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from mossrules import FittedEnsemble, MossRegressor, RuleSet, find_candidates
 from mossrules.baselines import FireRegressor, GlrmRegressor, RuleFitRegressor, SirusRegressor
-from mossrules.estimators import regressor
+from mossrules.estimators import moss
 from mossrules.evaluation import Evaluation, LearnerFold, evaluate, learners
 from mossrules.exceptions import (
     InvalidFile,
@@ -485,7 +485,7 @@ def test_a_choice_that_was_interrupted_is_no_result(diabetes, tmp_path, monkeypa
     path = tmp_path / "record.json"
     models = {"ridge": Ridge(), "MOSS": MossRegressor(3, **QUICK)}
     with monkeypatch.context() as patch:
-        patch.setattr(regressor, "solve", interrupted)
+        patch.setattr(moss, "solve", interrupted)
         for n_jobs in (1, 2):
             with pytest.raises(KeyboardInterrupt), pytest.warns(SolveLimitWarning):
                 evaluate(models, *diabetes, cv=3, checkpoint=path, n_jobs=n_jobs)

@@ -80,7 +80,8 @@ def test_our_protocol_has_our_defaults(mixed):
     ours = protocol_for("ours")
     assert ours.prepare(X) is X
     model = ours.moss("high", X)
-    assert model.get_params() == {**type(model)().get_params(), "random_state": 0}
+    expected = {**type(model)().get_params(), "stability": "high", "random_state": 0}
+    assert model.get_params() == expected
 
 
 @pytest.mark.parametrize("way", ["paper", "ours"])

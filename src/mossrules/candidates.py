@@ -92,7 +92,7 @@ def find_candidates(
     n_trees: int = 500,
     max_depth: int = 2,
     n_bins: int = 10,
-    max_features: float = 1 / 3,
+    max_features: float = 0.5,
     min_leaf: float = 1,
     generator: Any = "forest",
     noise: float = 1.0,

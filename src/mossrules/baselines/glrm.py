@@ -104,7 +104,7 @@ class GlrmRegressor(BaselineRegressor):
         n_trees: int = 500,
         max_depth: int = 2,
         n_bins: int = 10,
-        max_features: float = 1 / 3,
+        max_features: float = 0.5,
         generator: Any = "forest",
         random_state: Any = None,
         n_jobs: int | None = None,

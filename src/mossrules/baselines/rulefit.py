@@ -115,7 +115,7 @@ class RuleFitRegressor(BaselineRegressor):
         n_trees: int = 500,
         max_depth: int = 2,
         n_bins: int = 10,
-        max_features: float = 1 / 3,
+        max_features: float = 0.5,
         generator: Any = "forest",
         tree_size: float = 4,
         learning_rate: float = 0.01,

@@ -94,7 +94,7 @@ class SirusRegressor(BaselineRegressor):
         n_trees: int | Literal["auto"] = 500,
         max_depth: int = 2,
         n_bins: int = 10,
-        max_features: float = 1 / 3,
+        max_features: float = 0.5,
         generator: Any = "forest",
         source: Source = "pool",
         variant: Variant = "published",

@@ -139,7 +139,7 @@ class Forest:
             help="Share of the columns that each split looks at.",
             rich_help_panel=MODEL,
         ),
-    ] = 1 / 3
+    ] = 0.5
     seed: Annotated[int, typer.Option(min=0, help="Seed of the forest.", rich_help_panel=MODEL)] = 0
 
 

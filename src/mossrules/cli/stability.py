@@ -47,7 +47,7 @@ def stability(
             "'auto'.",
             rich_help_panel=options.MODEL,
         ),
-    ] = "high",
+    ] = "0.9",
     max_rules: options.MaxRules = 15,
     gap: options.ChoiceGap = 0.01,
     ties: options.TiesOption = options.Ties.KEEP,

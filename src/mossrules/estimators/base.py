@@ -142,7 +142,8 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
 
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row; bit for bit that of `rules_`."""
-        return self.rules_.predict(self._features(X))
+        table = self._features(X)  # which refuses a model that is not fitted
+        return self.rules_.predict(table)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R2 of the predictions; `y` may be the name of a column of X, as in `fit`."""

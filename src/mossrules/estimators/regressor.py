@@ -30,11 +30,12 @@ class MossRegressor(MossEstimator, RuleRegressor):
     ----------
     max_rules : int, default=15
         Most rules in the model.
-    stability : {"high", "medium", "low", "auto"} or float in (0, 1], default="high"
-        How stable the selection has to be: the 3rd or the 40th floor of the paper's sequence, or a
-        share of the largest stability that `max_rules` rules can have. "low" sets no floor and
-        uses the paper's approximate algorithm. "auto" cross-validates the shares 1, 0.95, ..., 0.5
-        and takes the most stable one whose mean R2 is within one standard error of the best.
+    stability : {"high", "medium", "low", "auto"} or float in (0, 1], default=0.9
+        How stable the selection has to be: a share of the largest stability that `max_rules` rules
+        can have, or the 3rd ("high") or the 40th ("medium") floor of the paper's sequence. "low"
+        sets no floor and uses the paper's approximate algorithm. "auto" cross-validates the shares
+        1, 0.95, ..., 0.5 and takes the most stable one whose mean R2 is within one standard error
+        of the best.
     cv : int, splitter of scikit-learn, or pairs of training and test rows, default=5
         Folds of "auto", as in `evaluate_frontier`; there are fewer where they would have fewer than
         two rows each. For groups, pass pairs.
@@ -45,7 +46,8 @@ class MossRegressor(MossEstimator, RuleRegressor):
         Weights are shrunk less the larger it is; "auto" is 30 over the number of rows.
     n_trees, max_depth, n_bins, max_features
         The forest: trees, their depth (1 to 6), bins of a numeric column, and share of the columns
-        that each split looks at.
+        that each split looks at. The paper's trees look at a third of them; what the defaults rest
+        on is in docs/estimator.md.
     generator : "forest", "noisy-target", or a fitted ensemble, default="forest"
         Where rules come from; see `find_candidates`. Wrap an ensemble of scikit-learn in
         `FittedEnsemble` for cross-validation, which would clone, and so empty, a bare one.

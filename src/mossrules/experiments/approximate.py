@@ -64,6 +64,8 @@ class SweptRegressor(MossRegressor):
         ties: Ties = "keep",
         gamma: float | Literal["auto"] = "auto",
         n_trees: int = 500,
+        n_bins: int = 10,
+        max_features: float = 0.5,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -72,6 +74,8 @@ class SweptRegressor(MossRegressor):
             ties=ties,
             gamma=gamma,
             n_trees=n_trees,
+            n_bins=n_bins,
+            max_features=max_features,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -111,7 +115,9 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
         )
         for share in settings.shares
     }
-    shared = ("max_rules", "ties", "gamma", "n_trees", "random_state", "n_jobs")
+    shared = (
+        "max_rules", "ties", "gamma", "n_trees", "n_bins", "max_features", "random_state", "n_jobs"
+    )  # fmt: skip
     parameters = {name: getattr(exact[settings.shares[0]], name) for name in shared}
     learners = {
         f"{APPROXIMATE} {place}": SweptRegressor(place=place, prices=settings.prices, **parameters)

@@ -1,10 +1,11 @@
 """Beyond the paper: one default that is both more accurate and more stable than all it compares.
 
-Bins, columns per split and the share of stability are chosen inside training folds alone. For some
-folds of the measurement, their training rows are dealt into folds of their own, and every setting
-is fitted to the first few of these: pairs of them share as large a part of their rows as pairs of
-the measurement do, so Dice means the same. The setting whose smaller margin over the paper's best
-means is the largest is the one to take. Test rows of the measurement are not looked at until then.
+How candidates are searched for, and the share of stability, is chosen inside training folds alone.
+For some folds of the measurement, their training rows are dealt into folds of their own, and every
+setting is fitted to the first few of these: pairs of them share as large a part of their rows as
+pairs of the measurement do, so Dice means the same. The setting whose smaller margin over the
+paper's best means is the largest is the one to take. Test rows of the measurement are not looked at
+until then.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mossrules.estimators import MossRegressor
+from mossrules.estimators.choices import Stability
 from mossrules.estimators.folds import Split, split_rows
 from mossrules.estimators.inputs import read_training
 from mossrules.experiments.beyond_tables import draw, tables
@@ -27,7 +29,9 @@ from mossrules.experiments.measuring import compare, summary_rows
 
 __all__ = ["CHOOSE", "EXPERIMENT", "MEASURE", "Settings", "inner_folds"]
 
-PAPERS: dict[str, Any] = {"n_bins": 10, "max_features": 1 / 3}  # the search of the paper
+Search = tuple[int, float, int]  # bins, share of the columns that a split looks at, trees
+PAPERS: Search = (10, 1 / 3, 500)
+OURS: Search = (10, 1 / 2, 500)
 CHOOSE, MEASURE = "choose", "measure"  # the two kinds of tasks
 
 
@@ -36,17 +40,16 @@ class Settings:
     """What is run."""
 
     datasets: tuple[str, ...] = tuple(NUMBERS_OF)
-    bins: tuple[int, ...] = (6, 8, 10)
-    features: tuple[float, ...] = (1 / 3, 1 / 2)  # shares of the columns that a split looks at
+    searches: tuple[Search, ...] = (PAPERS, (8, 1 / 3, 500), OURS, (8, 1 / 2, 500))
     shares: tuple[float, ...] = (0.95, 0.9, 0.85, 0.8)  # of the largest stability
     folds: int = 10  # of the measurement, and inside each of its folds
-    outer: tuple[int, ...] = (0, 3, 6)  # whose training rows are looked at to choose
-    inner: int = 5  # how many of the folds inside are used
+    outer: tuple[int, ...] = (0, 5)  # whose training rows are looked at to choose
+    inner: int = 4  # how many of the folds inside are used
     max_rules: int = 15
-    n_trees: int = 500
-    gap: float = 0.01
-    choose_seconds: float = 1.0  # for each choice inside training folds
-    measure_seconds: float = 10.0
+    n_trees: int | None = None  # in place of all numbers of trees, for a quick look
+    choose_gap: float = 0.01  # of choices inside training folds
+    choose_seconds: float = 1.0  # for each of them
+    measure_seconds: float = 3.0
     seed: int = 0
 
 
@@ -65,20 +68,25 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
 
 def _choose(settings: Settings, data: Dataset, lab: Lab) -> list[Row]:
     """Return what every setting makes of the folds inside of training rows."""
-    grid = list(product(settings.bins, settings.features, settings.shares))
-    limit = settings.choose_seconds
+    grid = list(product(settings.searches, settings.shares))
+    how = {"gap": settings.choose_gap, "time_limit": settings.choose_seconds}
     learners = {
-        f"{bins} bins, {features:.2f} of the columns, {share:g}": _moss(
-            settings, data, lab, share, n_bins=bins, max_features=features, time_limit=limit
-        )
-        for bins, features, share in grid
+        f"{search}, {share:g}": _moss(settings, data, lab, search=search, stability=share, **how)
+        for search, share in grid
     }
     rows = []
     for outer in settings.outer:
         found = summary_rows(data, compare(lab, data, learners, inner_folds(settings, data, outer)))
         rows += [
-            {**row, "outer": outer, "bins": bins, "features": features, "share": share}
-            for row, (bins, features, share) in zip(found, grid, strict=True)
+            {
+                **row,
+                "outer": outer,
+                "bins": bins,
+                "features": columns,
+                "trees": trees,
+                "share": share,
+            }
+            for row, ((bins, columns, trees), share) in zip(found, grid, strict=True)
         ]
     return rows
 
@@ -95,34 +103,46 @@ def inner_folds(settings: Settings, data: Dataset, outer: int) -> list[Split]:
 def _measure(settings: Settings, data: Dataset, lab: Lab) -> list[Row]:
     """Return what the default makes of the folds themselves, beside others."""
     default = MossRegressor()
-    limit = {"time_limit": settings.measure_seconds}
-    search: dict[str, Any] = {"n_bins": default.n_bins, "max_features": default.max_features}
-    shared: dict[str, Any] = {
-        "max_rules": settings.max_rules,
-        "seed": settings.seed,
-        "jobs": lab.jobs,
-        "n_trees": settings.n_trees,
-    }
-    sirus = lab.protocol.learners(data.X, names=("SIRUS",), **shared, **search)["SIRUS"]
+    search = (default.n_bins, default.max_features, default.n_trees)
+    limit = settings.measure_seconds
+    sirus = lab.protocol.learners(
+        data.X,
+        names=("SIRUS",),
+        max_rules=settings.max_rules,
+        seed=settings.seed,
+        jobs=lab.jobs,
+        **_parameters(settings, search),
+    )
     learners = {
-        "MOSS": _moss(settings, data, lab, default.stability, **search, **limit),
-        "MOSS-H, 10 bins": _moss(settings, data, lab, "high", **PAPERS, **limit),
-        "SIRUS": sirus,
+        "MOSS": _moss(
+            settings, data, lab, search=search, stability=default.stability, time_limit=limit
+        ),
+        "MOSS-H, the paper's search": _moss(
+            settings, data, lab, search=PAPERS, stability="high", time_limit=limit
+        ),
+        **sirus,
     }
     return summary_rows(data, compare(lab, data, learners, settings.folds))
 
 
-def _moss(settings: Settings, data: Dataset, lab: Lab, stability: Any, **others: Any) -> Any:
+def _moss(
+    settings: Settings, data: Dataset, lab: Lab, *, search: Search, stability: Stability, **how: Any
+) -> Any:
+    """Return MOSS with a search for candidates and a stability; `how` to choose, if not as ever."""
     return lab.protocol.moss(
         stability,
         data.X,
         max_rules=settings.max_rules,
         seed=settings.seed,
         jobs=lab.jobs,
-        n_trees=settings.n_trees,
-        gap=settings.gap,
-        **others,
+        **_parameters(settings, search),
+        **how,
     )
+
+
+def _parameters(settings: Settings, search: Search) -> dict[str, Any]:
+    bins, features, trees = search
+    return {"n_bins": bins, "max_features": features, "n_trees": settings.n_trees or trees}
 
 
 def present(_settings: Settings, rows: Sequence[Row]) -> Presentation:
@@ -138,9 +158,8 @@ EXPERIMENT = Experiment(
     Settings(),
     Settings(
         ("vinnie", "auto_price", "visualizing_galaxy", "ESL"),
-        bins=(8, 10),
-        features=(1 / 3,),
-        shares=(0.95, 0.85),
+        searches=(PAPERS, OURS),
+        shares=(0.95, 0.9),
         folds=5,
         outer=(0,),
         inner=3,

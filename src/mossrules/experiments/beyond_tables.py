@@ -32,6 +32,7 @@ class Choice:
 
     bins: int
     features: float
+    trees: int
     share: float
     r2: float
     dice: float
@@ -43,8 +44,17 @@ class Choice:
     def is_default(self) -> bool:
         """Whether it is what `MossRegressor` has."""
         default = MossRegressor()
-        setting = (default.n_bins, default.max_features, default.stability)
-        return (self.bins, self.features, self.share) == setting
+        return (*self.search, self.share) == (
+            default.n_bins,
+            default.max_features,
+            default.n_trees,
+            default.stability,
+        )
+
+    @property
+    def search(self) -> tuple[int, float, int]:
+        """How candidates are searched for."""
+        return self.bins, self.features, self.trees
 
 
 def published_means(datasets: Sequence[str]) -> dict[str, Means]:
@@ -80,8 +90,8 @@ def choices(rows: Sequence[Row]) -> list[Choice]:
     return sorted(found, key=lambda each: -each.margin)
 
 
-def _setting(row: Row) -> tuple[int, float, float]:
-    return row["bins"], row["features"], row["share"]
+def _setting(row: Row) -> tuple[int, float, int, float]:
+    return row["bins"], row["features"], row["trees"], row["share"]
 
 
 def _best(rows: Sequence[Row]) -> Means:
@@ -131,8 +141,8 @@ def _means(rows: Sequence[Row]) -> TableOf:
     default = MossRegressor()
     note = (
         f"MOSS has our default: {default.n_bins} bins, splits that look at "
-        f"{default.max_features:.2f} of the columns, a stability of {default.stability!r}; "
-        "SIRUS has the same candidates, MOSS-H, 10 bins, those of the paper. "
+        f"{default.max_features:.2f} of the columns, {default.n_trees} trees, a stability of "
+        f"{default.stability!r}; SIRUS has the same candidates. "
         f"{len(names)} datasets. `unproven` counts folds whose search ran out of time."
     )
     return TableOf("Measured on test folds", lines, [note])
@@ -146,6 +156,7 @@ def _settings(rows: Sequence[Row]) -> TableOf:
         {
             "bins": each.bins,
             "columns per split": each.features,
+            "trees": each.trees,
             "share": each.share,
             "R2": each.r2,
             "Dice": each.dice,
@@ -196,10 +207,10 @@ def draw(chosen: Sequence[Row], measured: Sequence[Row]) -> Figure:
     ax = figure.add_subplot()
     settings = choices(chosen)
     colours = [name for name in PALETTE if name not in ("vermillion", "grey")]
-    lines = sorted({(each.bins, each.features) for each in settings})
-    for place, (bins, features) in enumerate(lines):
-        line = [each for each in settings if (each.bins, each.features) == (bins, features)]
+    for place, search in enumerate(sorted({each.search for each in settings})):
+        line = [each for each in settings if each.search == search]
         line.sort(key=lambda each: each.share)
+        bins, features, trees = search
         colour = PALETTE[colours[place % len(colours)]]
         style = ("-", "--", ":")[place % 3]
         x, y = [each.dice for each in line], [each.r2 for each in line]
@@ -210,7 +221,7 @@ def draw(chosen: Sequence[Row], measured: Sequence[Row]) -> Figure:
             color=colour,
             lw=1,
             marker=".",
-            label=f"inside training: {bins} bins, {features:.2f}",
+            label=f"{bins} bins, {features:.2f} of columns, {trees} trees",
         )
     names = list(dict.fromkeys(row["dataset"] for row in measured))
     printed = published_means(names)
@@ -224,6 +235,7 @@ def draw(chosen: Sequence[Row], measured: Sequence[Row]) -> Figure:
     r2, dice = _best(measured)
     ax.axhline(r2, color=PALETTE["grey"], lw=0.8, ls=":")
     ax.axvline(dice, color=PALETTE["grey"], lw=0.8, ls=":")
+    # Lines are of the choice inside training folds, stars of test folds.
     finish(ax, x="mean Dice between folds", y="mean R2 on test rows", whole=False)
     return figure
 

@@ -42,7 +42,13 @@ def generated_statistics(
     X, y = generated_rows(n_rows, COLUMNS, seed)
     while n_trees <= MOST_TREES:
         found = find_candidates(
-            X, y, n_trees=n_trees, max_candidates=n_rules, random_state=seed, n_jobs=n_jobs
+            X,
+            y,
+            n_trees=n_trees,
+            max_features=1 / 3,  # as in the paper
+            max_candidates=n_rules,
+            random_state=seed,
+            n_jobs=n_jobs,
         ).statistics
         if found.m == n_rules:
             return found
