@@ -12,21 +12,13 @@ from benchmarks._harness import ROOT, THREADS, Skipped
 from mossrules import find_candidates
 from mossrules.candidates import encode_rows
 from mossrules.encoded import EncodedTable
+from mossrules.experiments.generated import generated_rows as synthetic
 from mossrules.generators import ForestGenerator
 from mossrules.table import split_target
 
 Floats = npt.NDArray[np.float64]
 
 OPENML = ROOT.parent / "shared" / "data" / "openml"
-
-
-def synthetic(n_rows: int, n_columns: int, seed: int) -> tuple[Floats, Floats]:
-    """Return normal columns and a target with steps, slopes and an interaction in the first six."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n_rows, n_columns))
-    y = 2.0 * (X[:, 0] > 0.3) + X[:, 1] + 1.5 * (X[:, 2] > 0) * (X[:, 3] < 0.5)
-    y += 0.7 * np.sin(2 * X[:, 4]) + 0.5 * np.abs(X[:, 5]) + rng.standard_normal(n_rows)
-    return X, y
 
 
 def read_openml(name: str) -> tuple[pd.DataFrame, Floats]:

@@ -1,24 +1,8 @@
 """What re-use between floors brings: the paper's ablation of its Efficient Pareto Method.
 
-The paper (table "Timing results for ablation study") solves 100 floors with and without re-use at
-four sizes. It names neither data nor settings there, so these are ours:
-
-* Rows are generated. The pool is that of our forest, cut to the rules of the largest counts, so
-  that n and m are those of the paper. Floors are the first 100 of the sequence E.
-* k = 15, as in the paper's other timings. gamma = 0.001 at every size: the paper recommends 0.01 or
-  0.001 and has the latter where it varies k. A fixed gamma also makes problems harder as n grows,
-  as its times do. At 0.01 and 3,000 rows or more the cutting plane with HiGHS finishes next to no
-  floor within the limit, with re-use or without, so nothing could be compared.
-* A tolerance of 5 %, to which the paper's experiments were run.
-
-The cutting plane runs with HiGHS and, where it is installed, with Gurobi, as in the paper; each
-floor has a limit, chosen so that all takes less than half an hour. A floor that meets it counts
-with the limit: where that happens without re-use only, the ratio is a lower bound. Branch and bound
-has nothing to search at this gamma and tolerance, so it has a second, harder case: 0.01 and 1 %, as
-in the subject `frontier`.
-
-Re-use saves masters and nodes; time is another matter, since a master with many cuts takes longer
-than one with few. So both are counted. Floors that the relaxed master proves have no master at all.
+Cases, sizes and what is known of the paper's are those of `mossrules.experiments.epm`, which says
+why they are what they are; here both runs of a case take turns, and the best of a few counts. Each
+floor has a limit, chosen so that all takes less than half an hour.
 """
 
 from __future__ import annotations
@@ -30,63 +14,35 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from benchmarks._data import warm_up
-from benchmarks._generated import COLUMNS, generated_pool
+from benchmarks._generated import generated_pool
 from benchmarks._harness import Bound, Figure, Report, Row
 from benchmarks._partial import Partial, say
 from benchmarks._pools import MAX_RULES, N_TREES, Pool
 from benchmarks.authors_frontier import has_gurobi
-from benchmarks.authors_solver import TOLERANCE
 from benchmarks.frontier import BRIEF, search_of, take_turns, warm_up_frontier
 from benchmarks.solver import show
-from mossrules.frontier import Frontier, solve_frontier
-from mossrules.solver import Options, Problem
-from mossrules.solver.options import Master, Method
-
-WITH, WITHOUT = "with", "without"
-
-
-@dataclass(frozen=True)
-class Size:
-    """A row of the paper's table: rows, rules, and its seconds with and without re-use."""
-
-    n: int
-    m: int
-    with_reuse: float
-    without: float
-
-    @property
-    def name(self) -> str:
-        """The size as it is written in tables."""
-        return f"{self.n} x {self.m}"
-
-
-@dataclass(frozen=True)
-class Case:
-    """A method and what it is asked for."""
-
-    name: str
-    method: Method
-    gap: float = TOLERANCE
-    gamma: float = 1e-3
-    master: Master = "highs"
+from mossrules.experiments.epm import (
+    CASES,
+    SIZES,
+    WITH,
+    WITHOUT,
+    Case,
+    Size,
+    meaning,
+    solve_case,
+    steps_of,
+)
+from mossrules.experiments.epm import warm_up as warm_up_case
+from mossrules.experiments.generated import COLUMNS
+from mossrules.frontier import Frontier
 
 
 @dataclass(frozen=True)
 class Settings:
     """What is measured and for how long."""
 
-    sizes: tuple[Size, ...] = (
-        Size(1_000, 500, 13, 26),
-        Size(3_000, 600, 65, 310),
-        Size(5_000, 500, 58, 552),
-        Size(8_000, 400, 545, 3_312),
-    )
-    cases: tuple[Case, ...] = (
-        Case("cutting plane, HiGHS", "cutting-plane"),
-        Case("cutting plane, Gurobi", "cutting-plane", master="gurobi"),
-        Case("branch and bound", "branch-and-bound"),
-        Case("branch and bound, harder", "branch-and-bound", gap=0.01, gamma=0.01),
-    )
+    sizes: tuple[Size, ...] = SIZES
+    cases: tuple[Case, ...] = CASES
     points: int = 100
     limit: float = 3.0  # seconds for one floor
     repeats: int = 3  # of runs that are brief
@@ -101,7 +57,8 @@ def run(*, quick: bool, folder: Path, settings: Settings | None = None) -> Repor
     cases = [case for case in settings.cases if case.master != "gurobi" or has_gurobi()]
     warm_up()
     warm_up_frontier()
-    warm_up_cases(cases)
+    for case in cases:
+        warm_up_case(case)
     stored = Partial(folder / f"ablation{'-quick' if quick else ''}-partial.json", asdict(settings))
     rows = []
     for size in settings.sizes:
@@ -124,24 +81,23 @@ def run(*, quick: bool, folder: Path, settings: Settings | None = None) -> Repor
     return report
 
 
-def warm_up_cases(cases: Sequence[Case]) -> None:
-    """Load the masters, with and without re-use, on a problem too small to matter."""
-    pool = generated_pool(300, 30, n_trees=20)
-    for case in cases:
-        for reuse in (True, False):
-            solve_case(pool, case, reuse, points=3, limit=5.0)
-
-
 # --- one size and one method --------------------------------------------------------------------
 
 
 def measure(pool: Pool, size: Size, case: Case, settings: Settings) -> Row:
     """Return the times, steps and gaps of one method at one size, with re-use and without."""
-    task = partial(solve_case, pool, case, points=settings.points, limit=settings.limit)
+    task = partial(
+        solve_case,
+        pool.statistics,
+        case,
+        max_rules=MAX_RULES,
+        floors=settings.points,
+        limit=settings.limit,
+    )
     taken, found = take_turns(
         {WITH: partial(task, reuse=True), WITHOUT: partial(task, reuse=False)}, settings.repeats
     )
-    steps = {name: steps_of(frontier) for name, frontier in found.items()}
+    steps = {name: steps_of(frontier.entries) for name, frontier in found.items()}
     cut_off = {name: search_of(frontier)["open"] for name, frontier in found.items()}
     return {
         "size": size.name,
@@ -161,26 +117,6 @@ def measure(pool: Pool, size: Size, case: Case, settings: Settings) -> Row:
         "paper's ratio": size.without / size.with_reuse,
         "agree": agree(found[WITH], found[WITHOUT]),
     }
-
-
-def solve_case(pool: Pool, case: Case, reuse: bool, *, points: int, limit: float) -> Frontier:
-    """Solve the first floors of E on one thread, or all of them where E is shorter."""
-    problem = Problem(pool.statistics, max_rules=MAX_RULES, gamma=case.gamma)
-    options = Options(gap=case.gap, time_limit=limit, master=case.master, threads=1)
-    return solve_frontier(problem, pool.floors[:points], case.method, options, reuse=reuse)
-
-
-def steps_of(frontier: Frontier) -> int:
-    """Return the masters of the cutting plane or the nodes of branch and bound, of all floors."""
-    figures = [entry.solution.report.figures for entry in frontier.entries]
-    return round(sum(each.get("masters", 0.0) + each.get("nodes", 0.0) for each in figures))
-
-
-def meaning(cut_off: dict[str, int]) -> str:
-    """Say what a ratio of times is worth when floors were cut off."""
-    if cut_off[WITH]:
-        return "uncertain"
-    return "at least" if cut_off[WITHOUT] else "measured"
 
 
 def agree(one: Frontier, other: Frontier) -> bool:

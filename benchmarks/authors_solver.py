@@ -1,16 +1,12 @@
 """The paper's cutting plane with a Gurobi master, as the reference to beat.
 
-Written afresh from the MOSS paper (Algorithm 1) and our notes on how its experiments were run: cuts
-at integer points only, one integer program per iteration, kept and grown from one to the next.
-Nothing is slowed on purpose, and three things are kinder than the original: loss and gradient come
-from the statistics in O(m k) instead of from all rows, the gap is that of the best selection so far
-instead of the last, and the bound is the master's own objective value (as in the original), which
-may lie above what the master has proven by its tolerance.
+Algorithm 1 is `mossrules.experiments.authors`; this module adds what the benchmarks count, and the
+integer program in Gurobi itself, of which Algorithm 2 changes one number from floor to floor.
 """
 
 from __future__ import annotations
 
-import time
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +15,11 @@ import numpy.typing as npt
 
 from benchmarks._data import Floats
 from benchmarks._harness import Skipped
+from mossrules.exceptions import MissingDependency
+from mossrules.experiments.authors import MASTER_GAP, TOLERANCE, solve_as_authors
+from mossrules.solver import Options, Problem, Status
 from mossrules.statistics import Statistics
 
-TOLERANCE = 0.05
-MASTER_GAP = 1e-3
 MOST_CUTS = 1_990  # the free size of Gurobi ends at 2,000 constraints
 
 Positions = npt.NDArray[np.intp]
@@ -56,32 +53,25 @@ def cutting_plane(
     threads: int = 0,
 ) -> AuthorsResult:
     """Solve to a relative gap, starting at the `max_rules` largest counts; 0 threads means all."""
-    with quiet_environment() as environment:
-        started = time.perf_counter()
-        master, nu, z = build_master(environment, statistics.counts, max_rules, floor, threads)
-        support = np.argsort(-statistics.counts, kind="stable")[:max_rules]
-        best, best_loss, bound, masters = support, np.inf, 0.0, 0
-        while True:
-            loss, gradient = tangent(statistics, gamma, support)
-            if loss < best_loss:
-                best, best_loss = support, loss
-            left = limit - (time.perf_counter() - started)
-            finished = best_loss - bound <= tolerance * best_loss
-            if finished or left <= 0 or masters == MOST_CUTS:
-                break
-            master.addConstr(nu - gradient @ z >= loss - gradient[support].sum())
-            master.Params.TimeLimit = left
-            master.optimize()
-            masters += 1
-            if master.SolCount == 0:
-                break
-            complete = master.Status == 2  # GRB.OPTIMAL
-            bound = max(bound, float(nu.X) if complete else float(master.ObjBound))
-            support = np.flatnonzero(z.X > 0.5)
-        seconds = time.perf_counter() - started
-        master.dispose()
+    problem = Problem(statistics, max_rules=max_rules, gamma=gamma, min_stability=floor)
+    options = Options(
+        gap=tolerance,
+        time_limit=limit,
+        node_limit=MOST_CUTS,
+        threads=threads or os.cpu_count() or 1,
+        master="gurobi",
+    )
+    try:
+        found = solve_as_authors(problem, options)
+    except MissingDependency as reason:
+        raise Skipped(str(reason)) from reason
     return AuthorsResult(
-        np.sort(best), best_loss, min(bound, best_loss), seconds, masters, finished
+        support=found.support,
+        loss=found.loss,
+        bound=found.bound,
+        seconds=found.report.seconds,
+        masters=round(found.report.figures["masters"]),
+        finished=found.status is Status.OPTIMAL,
     )
 
 

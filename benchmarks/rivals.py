@@ -17,13 +17,14 @@ from statistics import geometric_mean
 import numpy as np
 from scipy.linalg import qr
 
-from benchmarks._data import Floats, warm_up
+from benchmarks._data import warm_up
 from benchmarks._generated import take
 from benchmarks._harness import Figure, Report, Row, Skipped
 from benchmarks._partial import say
 from benchmarks._pools import read_pool
 from benchmarks._rival_environment import Outcome, make_environment, run_child
 from benchmarks.solver import FINE, Settings, show, solve_ours, time_ours, warm_up_solver
+from mossrules.experiments.direct import compress
 from mossrules.solver import Problem, Solution
 from mossrules.statistics import Statistics
 
@@ -169,15 +170,6 @@ def price_of_size(losses: Mapping[int, float], k: int) -> float | None:
     low = max((losses[k] - loss) / (size - k) for size, loss in losses.items() if size > k)
     high = min((loss - losses[k]) / (k - size) for size, loss in losses.items() if size < k)
     return (low + high) / 2 if low < high else None
-
-
-def compress(statistics: Statistics) -> tuple[Floats, Floats]:
-    """Return X and y with the same X'X, X'y and y'y and no more rows than their rank."""
-    K = np.block([[statistics.G, statistics.q[:, None]], [statistics.q, statistics.yy]])
-    values, vectors = np.linalg.eigh(K)
-    kept = values > 1e-12 * values[-1]
-    root = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    return np.ascontiguousarray(root[:, :-1]), np.ascontiguousarray(root[:, -1])
 
 
 def independent(statistics: Statistics) -> Statistics:

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import ablation, frontier
 from benchmarks import authors_frontier as authors
 from benchmarks._data import OPENML
-from benchmarks._generated import generated_pool, most_frequent
+from benchmarks._generated import generated_pool
 from benchmarks._harness import Skipped, show
 from benchmarks._pools import DATASETS, MAX_RULES, Pool
 from benchmarks.authors_solver import MOST_CUTS, AuthorsResult
@@ -48,21 +48,6 @@ def test_a_generated_pool_has_the_size_asked_for(pool):
     """Rows and rules are as many as named."""
     assert (pool.statistics.n, pool.statistics.m) == (300, 40)
     assert pool.statistics.G.shape == (40, 40)
-
-
-def test_the_rules_of_the_largest_counts_are_kept_in_order(statistics):
-    """No rule left out is in more trees, and loss of what is kept is what it was."""
-    kept = most_frequent(statistics, 5)
-    order = np.sort(np.argsort(-statistics.counts, kind="stable")[:5])
-    np.testing.assert_array_equal(kept.counts, statistics.counts[order])
-    before = Problem(statistics, max_rules=5, gamma=0.1).loss(order)
-    assert Problem(kept, max_rules=5, gamma=0.1).loss(np.arange(5)) == pytest.approx(before)
-
-
-def test_more_rules_than_there_are_cannot_be_kept(statistics):
-    """The message names both numbers."""
-    with pytest.raises(ValueError, match="13 rules are asked for and the pool has 12"):
-        most_frequent(statistics, 13)
 
 
 # --- the authors' way ---------------------------------------------------------------------------
@@ -291,8 +276,8 @@ def test_steps_are_masters_or_nodes(problem):
     tree = solve_frontier(problem, [40, 30], "branch-and-bound", reuse=False)
     masters = [entry.solution.report.figures["masters"] for entry in cuts.entries]
     nodes = [entry.solution.report.figures["nodes"] for entry in tree.entries]
-    assert ablation.steps_of(cuts) == sum(masters)
-    assert ablation.steps_of(tree) == sum(nodes)
+    assert ablation.steps_of(cuts.entries) == sum(masters)
+    assert ablation.steps_of(tree.entries) == sum(nodes)
 
 
 @pytest.mark.parametrize(

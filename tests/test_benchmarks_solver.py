@@ -80,7 +80,7 @@ def test_the_authors_way_finds_the_best_selection(statistics, share):
 def test_the_authors_way_without_time_says_that_it_did_not_finish(statistics):
     """A limit leaves a gap, and a selection all the same."""
     pytest.importorskip("gurobipy")
-    found = cutting_plane(statistics, max_rules=4, gamma=0.1, floor=0, limit=0.0)
+    found = cutting_plane(statistics, max_rules=4, gamma=0.1, floor=0, limit=1e-9)
     assert not found.finished
     assert found.gap > 0
     assert len(found.support) == 4

@@ -5,7 +5,7 @@ import pytest
 
 from experiment_cases import write_tables
 from mossrules.exceptions import InvalidParameter, LicenceLimit, MissingDependency
-from mossrules.experiments import generated, solvers, timing
+from mossrules.experiments import epm, generated, solvers, timing
 from mossrules.experiments.direct import compress
 from mossrules.experiments.framework import Lab
 from mossrules.experiments.generated import generated_statistics
@@ -186,3 +186,38 @@ def test_seconds_are_shown_floor_by_floor(tmp_path):
     assert [line["eps"] for line in table.rows] == [row["floor"] for row in rows[:3]]
     assert "0 contradictions" in table.notes[0]
     assert len(shown.figures["sandwich"]().axes) == 2
+
+
+def test_floors_with_and_without_re_use_stand_beside_the_papers(monkeypatch):
+    """Each floor has a row of both runs, ratios are of their times, and a missing one says so."""
+    size = epm.Size(300, 40, 1.0, 3.0)
+    cases = (
+        epm.Case("cutting plane", "cutting-plane"),
+        epm.Case("cutting plane, other", "cutting-plane", master="scip"),
+        epm.Case("branch and bound", "branch-and-bound", gap=1e-3, gamma=0.05),
+    )
+    solve = epm.solve_case
+
+    def absent(statistics, case, **settings):
+        if case.master == "scip":
+            raise MissingDependency("No.")
+        return solve(statistics, case, **settings)
+
+    monkeypatch.setattr(epm, "SIZES", (size,))
+    monkeypatch.setattr(epm, "CASES", cases)
+    monkeypatch.setattr(epm, "solve_case", absent)
+    names = tuple(case.name for case in cases)
+    settings = epm.Settings((size.name,), names, floors=4, max_rules=5, seconds=20.0, n_trees=30)
+    shown, rows = run_all("epm", settings)
+    assert len(rows) == 2 * 2 * 4 + 1
+    (table,) = shown.tables
+    cuts, other, tree = table.rows
+    assert other["ratio"] == solvers.NOT_INSTALLED
+    assert {line["paper: ratio"] for line in table.rows} == {"3.0"}
+    assert cuts["ratio"] == f"{cuts['without, CPU s'] / cuts['with, CPU s']:.1f}"
+    for line in (cuts, tree):
+        own = [row for row in rows if row["case"] == line["method"]]
+        assert line["steps with"] == sum(row["steps"] for row in own if row["reuse"] == "with")
+        assert line["cut off with"] == "0 of 4"
+    assert table.notes[-1].startswith("0 contradictions")
+    assert len(shown.figures["epm"]().axes) == 2

@@ -16,6 +16,7 @@ NAMES = (
     "motivating",
     "sliding-window",
     "sandwich",
+    "epm",
     "approximate",
     "timing",
     "performance",
