@@ -129,8 +129,8 @@ def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
     """Draw seconds of one integer program, and of whole solves, against the floor."""
     figure: Figure = load("matplotlib.figure").Figure(figsize=(10.4, 4.4), layout="constrained")
     panels = (
-        ("cpu_seconds_per_master", "CPU seconds of one integer program (mean of a solve)"),
-        ("cpu_seconds", "CPU seconds of the whole solve (hollow: not solved in time)"),
+        ("cpu_seconds_per_master", "CPU seconds of one integer program"),
+        ("cpu_seconds", "CPU seconds of the whole solve"),
     )
     for place, (name, label) in enumerate(panels, 1):
         ax = figure.add_subplot(1, 2, place)
@@ -147,7 +147,7 @@ def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
                 ax.plot(x, y, marker, mfc=fill, label=way if wanted else None, **style)
         ax.set_yscale("log")
         ax.set_title(f"{settings.dataset}, k = {settings.max_rules}", fontsize=10)
-        finish(ax, x="floor eps (trees that have the chosen rules, summed)", y=label)
+        finish(ax, x="floor eps (trees, summed); hollow: not solved in time", y=label)
     return figure
 
 

@@ -234,8 +234,8 @@ def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
         ax.set_title(f"gamma = {few:g}, {many:g} above {FEW_ROWS:,} rows", fontsize=10)
         finish(
             ax,
-            x="rows (above) and rules (below)",
-            y="CPU seconds of a floor (hollow: not solved in time)",
+            x="rows (above) and rules (below); hollow: not solved in time",
+            y="CPU seconds of a floor",
             whole=False,
         )
     return figure
