@@ -311,6 +311,24 @@ def test_rows_can_be_prepared_by_what_the_training_rows_say(diabetes, monkeypatc
         np.testing.assert_allclose([each.r2 for each in found.folds(name)], alone, rtol=1e-12)
 
 
+def test_seeds_can_vary_from_fold_to_fold(diabetes):
+    """The learner of a fold is then the one whose seed is more by the number of the fold."""
+    X, y = diabetes
+    forest = RandomForestRegressor(5, random_state=7)
+    models = {"MOSS": MossRegressor(3, **QUICK), "forest": forest, "line": LinearRegression()}
+    found = evaluate(models, X, y, cv=KFold(3), vary_seed=True)
+    assert [each.seed for each in found.results] == [2, 3, 4, 7, 8, 9, None, None, None]
+    for fold, (train, test) in enumerate(KFold(3).split(X)):
+        alone = MossRegressor(3, n_trees=30, random_state=2 + fold).fit(
+            X.iloc[train], y.iloc[train]
+        )
+        score = alone.score(X.iloc[test], y.iloc[test])
+        assert found.folds("MOSS")[fold].r2 == pytest.approx(score, rel=1e-12)
+    same = evaluate({"forest": forest}, X, y, cv=KFold(3)).folds("forest")
+    equal = [a.r2 == b.r2 for a, b in zip(same, found.folds("forest"), strict=True)]
+    assert equal == [True, False, False]
+
+
 # --- summary --------------------------------------------------------------------------------------
 
 

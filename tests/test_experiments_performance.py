@@ -13,6 +13,7 @@ from mossrules.experiments.performance import EXPERIMENT
 from mossrules.experiments.performance_tables import differences, ranks, tables
 from mossrules.experiments.protocols import LEARNERS, protocol_for
 from mossrules.experiments.published import published_results
+from mossrules.experiments.registry import find_experiment
 
 NAMES = ("ESL", "mtp")
 
@@ -124,3 +125,21 @@ def test_the_papers_own_tables_give_what_its_text_says():
     found = [(row["dataset"], row["R2 below by"], row["Dice below by"]) for row in below.rows]
     assert found == [("mv", pytest.approx(0.1), None)]
     assert "in R2 on 1 of 30 datasets, in Dice on 0, in both on 0" in below.notes[0]
+
+
+def test_seeds_of_their_own_are_beside_one_for_all(folder):
+    """With one seed figures are those of the performance experiment; the paper's are beside."""
+    experiment = find_experiment("seeds")
+    settings = replace(experiment.quick, datasets=("ESL",), n_trees=30, folds=2, max_rules=5)
+    settings = replace(settings, learners=("MOSS-H", "SIRUS"))
+    lab = Lab(protocol_for("paper"), folder, jobs=1)
+    rows = experiment.run(settings, "ESL", lab)
+    assert [row["seeds"] for row in rows] == ["one", "one", "own", "own"]
+    data = lab.load("ESL")
+    learners = {"SIRUS": protocol_for("paper").learners(data.X, max_rules=5, n_trees=30)["SIRUS"]}
+    for row, vary in ((rows[1], False), (rows[3], True)):
+        expected = evaluate(learners, data.X, data.y, cv=2, vary_seed=vary).summaries[0]
+        assert (row["r2"], row["dice"]) == (expected.r2, expected.dice.estimate)
+    means, each = experiment.present(settings, rows).tables
+    assert means.rows[0]["paper's Dice"] == published_results("dsc_mean")["ESL", "MOSS-H"]
+    assert means.rows[1]["Dice, own seed"] == rows[3]["dice"] == each.rows[1]["Dice, own seed"]

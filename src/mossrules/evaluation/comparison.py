@@ -43,6 +43,7 @@ def evaluate(
     identity: Identity = "codes",
     overlap: float = SAME_ROWS,
     prepare: Any = None,
+    vary_seed: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
     progress: Listener | None = None,
@@ -75,6 +76,10 @@ def evaluate(
         Fitted, on each fold, to the training rows, and applied to training and test rows before any
         learner sees them: medians for missing values, say. It is not fitted itself, and returns a
         table that learners can read, with the same rows.
+    vary_seed : bool, default=False
+        By default a learner has its seed on all folds, and so, with a seed that is known, the same
+        luck: trees look at the same columns. Rules then agree more than those of separate analyses
+        would. If True, the seed is one more on each fold.
     checkpoint : path, optional
         A file to which each result is written at once, and from which a second run goes on. What
         failed is tried again, and learners can be added; other data, folds or settings are refused.
@@ -104,7 +109,7 @@ def evaluate(
     if progress is not None and not callable(progress):
         raise InvalidParameter("progress must be a function of one EvaluationProgress, or None.")
     check_prepare(prepare, checkpoint)
-    wanted = read_learners(learners)
+    wanted = read_learners(learners, vary=vary_seed)
     rows = read_training(BaseEstimator(), X, y, sample_weight)
     splits = split_rows(rows, cv, groups)
     source = Source.of(X, y, target_name(y), prepare)

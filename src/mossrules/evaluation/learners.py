@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from time import perf_counter
@@ -43,11 +43,12 @@ NO_MATTER = ("n_jobs", "verbose")  # parameters on which no result depends
 
 @dataclass(frozen=True)
 class Learner:
-    """A learner under its name; `seed` is that of all folds, where it is known."""
+    """A learner under its name; `seed` is where its folds begin to count, where it is known."""
 
     name: str
     estimator: Any
     seed: int | None
+    varies: bool = False  # from fold to fold
 
     @property
     def is_ours(self) -> bool:
@@ -71,17 +72,25 @@ class Learner:
         if self.is_ours:
             kept["random_state"] = self.seed
         try:
-            return str(joblib.hash((kind, kept)))
+            return str(joblib.hash((kind, kept, "varies") if self.varies else (kind, kept)))
         except (pickle.PicklingError, TypeError, AttributeError) as reason:
             raise InvalidParameter(
                 f"The learner {self.name!r} cannot be told again from its parameters, as some "
                 "cannot be pickled; leave out checkpoint, or use functions that have names."
             ) from reason
 
+    def on(self, fold: int) -> Learner:
+        """Return the learner as it is on a fold, with the seed that it has there."""
+        if not self.varies or self.seed is None:
+            return self
+        return replace(self, seed=self.seed + fold)
+
     def fresh(self, n_jobs: int) -> Any:
         """Return one that is not fitted, for a single fold."""
         if not self.is_ours:
-            return clone(self.estimator)
+            found = clone(self.estimator)
+            fixed = self.seed is None or not self.varies
+            return found if fixed else found.set_params(random_state=self.seed)
         # Not a clone, which would empty a fitted ensemble that is the source of rules.
         parameters = self.estimator.get_params(deep=False)
         parameters |= {"random_state": self.seed, "n_jobs": n_jobs}
@@ -90,8 +99,8 @@ class Learner:
         return type(self.estimator)(**parameters)
 
 
-def read_learners(estimators: Any) -> list[Learner]:
-    """Return the learners of a dict, checked before any work."""
+def read_learners(estimators: Any, *, vary: bool = False) -> list[Learner]:
+    """Return the learners of a dict, checked before any work; seeds may vary over folds."""
     if not isinstance(estimators, Mapping):
         raise UnsupportedType(
             f"learners is a {type(estimators).__name__}; pass a dict from names to regressors, "
@@ -115,7 +124,7 @@ def read_learners(estimators: Any) -> list[Learner]:
             estimator._check_parameters()  # noqa: SLF001  as in fit
             seed = seeds.setdefault(id(seed), resolve_seed(seed))
         known = int(seed) if isinstance(seed, int | np.integer) else None
-        found.append(Learner(name, estimator, known))
+        found.append(Learner(name, estimator, known, vary))
     return found
 
 
@@ -208,6 +217,7 @@ class Fold:
 
     def evaluate(self, learner: Learner) -> LearnerFold:
         """Return what a learner makes of the fold; if it fails, that it does."""
+        learner = learner.on(self.number)
         try:
             return self._evaluate(learner)
         except FAILURES as failure:

@@ -37,7 +37,12 @@ PROVEN = (Status.OPTIMAL.value, Status.HEURISTIC.value, "fitted")  # or nothing 
 
 
 def compare(
-    lab: Lab, data: Dataset, learners: Mapping[str, Any], folds: int | Sequence[Split]
+    lab: Lab,
+    data: Dataset,
+    learners: Mapping[str, Any],
+    folds: int | Sequence[Split],
+    *,
+    vary_seed: bool = False,
 ) -> Evaluation:
     """Return what learners make of the folds; rows count searches that ended early.
 
@@ -52,7 +57,15 @@ def compare(
     prepare = MedianFiller() if filled else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SolveLimitWarning)
-        return evaluate(bare, data.X, data.y, cv=folds, prepare=prepare, n_jobs=lab.jobs)
+        return evaluate(
+            bare,
+            data.X,
+            data.y,
+            cv=folds,
+            prepare=prepare,
+            vary_seed=vary_seed,
+            n_jobs=lab.jobs,
+        )
 
 
 def summary_rows(data: Dataset, found: Evaluation) -> list[Row]:

@@ -20,6 +20,7 @@ NAMES = (
     "approximate",
     "timing",
     "performance",
+    "seeds",
     "gamma",
     "k",
     "noise",
