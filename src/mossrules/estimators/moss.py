@@ -319,7 +319,9 @@ class MossEstimator(RuleEstimator):
         frontier = self.frontier() if frontier is None else frontier
         solution = frontier.at(index=index, max_loss=max_loss)
         if self.problem_ is not None:
-            chosen.problem_ = self.problem_.at(solution.stability)
+            # Its certificate is of the floor at which it was found, which it may well exceed.
+            floors = {id(entry.solution): entry.floor for entry in frontier.entries}
+            chosen.problem_ = self.problem_.at(floors[id(solution)])
             chosen.stability = frontier.share(solution.stability)
         chosen._settle(solution)  # noqa: SLF001
         return chosen
