@@ -19,6 +19,7 @@ from mossrules.table import split_target
 Floats = npt.NDArray[np.float64]
 
 OPENML = ROOT.parent / "shared" / "data" / "openml"
+CLASSES = ROOT.parent / "shared" / "data" / "pmlb_classification"
 
 
 def read_openml(name: str) -> tuple[pd.DataFrame, Floats]:
@@ -35,6 +36,15 @@ def read_mixed(name: str) -> tuple[pd.DataFrame, Floats]:
     frame = pd.read_csv(path)
     target = frame.pop("target").to_numpy(dtype=np.float64)
     return frame, target
+
+
+def read_classes(name: str) -> tuple[pd.DataFrame, npt.NDArray[np.int64]]:
+    """Return the features and the classes of `name`.csv.gz."""
+    path = CLASSES / f"{name}.csv.gz"
+    if not path.exists():
+        raise Skipped(f"{path.name} is not in {path.parent.relative_to(ROOT.parent)}")
+    frame = pd.read_csv(path)
+    return frame, frame.pop("target").to_numpy(dtype=np.int64)
 
 
 def encode(X: Any, y: Floats) -> EncodedTable:

@@ -5,7 +5,7 @@ import pandas as pd
 from benchmarks import _exports, estimator
 from benchmarks.__main__ import SUBJECTS
 
-from mossrules import MossRegressor
+from mossrules import MossClassifier, MossRegressor
 
 
 def test_exports_agree_under_hostile_names():
@@ -46,3 +46,14 @@ def test_fits_and_frontiers_are_timed(monkeypatch):
     assert figure.measured > 0
     assert figure.parts["floors"] == 4
     assert "estimator" in SUBJECTS
+
+
+def test_a_classifier_is_timed_with_its_gap(monkeypatch):
+    """The figure of classes has a time, the gap that was proven, and what was asked for."""
+    small = MossClassifier(3, stability="high", n_trees=20)
+    monkeypatch.setattr(estimator, "MossClassifier", lambda **_: small)
+    X, y = estimator.synthetic_table(200)
+    figure = estimator.classes_figure(X, y > 0, repeats=1)
+    assert 0 < figure.parts["choosing"] < figure.measured
+    assert figure.parts["gap"] < 1.001e-3
+    assert small.stability == "high"

@@ -15,8 +15,9 @@ from mossrules import MossClassifier, RuleSet, RuleSets, evaluate_frontier
 from mossrules.constraints import NeverUse, OnlyUp
 from mossrules.estimators import candidates_for, generation
 from mossrules.estimators.log_odds import REFIT_RIDGE, platt, refit_log_odds
-from mossrules.exceptions import InvalidParameter, InvalidTarget
+from mossrules.exceptions import InvalidParameter, InvalidTarget, UnsupportedType
 from mossrules.patterns import Patterns
+from mossrules.plots import ConsistencyDisplay, FrontierDisplay, ImportanceDisplay, RulesDisplay
 
 
 @cache
@@ -270,6 +271,20 @@ def test_auto_looks_at_the_log_loss():
     assert along.points[0].error == pytest.approx(chosen.error)
     with pytest.raises(InvalidParameter, match="3 classes"):
         evaluate_frontier(small(), X, X["kind"])
+
+
+def test_displays_speak_of_log_odds():
+    """Figures of rules, importance, frontier and splits take a classifier; of one class each."""
+    display = RulesDisplay.from_estimator(fitted()).plot()
+    assert display.ax_.get_title("right").startswith("The log-odds of True are")
+    assert "log-odds" in display.axes_["weight"].get_xlabel()
+    assert "log-odds" in ImportanceDisplay.from_estimator(fitted()).plot().ax_.get_xlabel()
+    assert len(FrontierDisplay.from_estimator(fitted(), points=5).frame()) > 0
+    iris = fitted_iris()[0]
+    splits = [iris.rules_["setosa"], iris.rules_["virginica"]]
+    assert len(ConsistencyDisplay.from_splits(splits).frame()) > 0
+    with pytest.raises(UnsupportedType, match="each of 3 classes"):
+        RulesDisplay.from_estimator(iris)
 
 
 def test_without_rules_the_share_is_the_probability():

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from mossrules.binning import Binning
 from mossrules.exceptions import UnsupportedType
-from mossrules.model import RuleSet
+from mossrules.model import RuleSet, RuleSets
 from mossrules.model.figures import one_line
+from mossrules.model.link import Link
 from mossrules.rules import Rule
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ PLAIN: dict[str, Any] = {"parse_math": False}
 def rules_of(model: Any, name: str = "model") -> RuleSet:
     """Return the rule set of a fitted estimator, or the rule set itself."""
     found = model if isinstance(model, RuleSet) else getattr(model, "rules_", None)
+    if isinstance(found, RuleSets):
+        raise UnsupportedType(
+            f"{name} has a rule set for each of {len(found)} classes; pass that of one, "
+            f"rules_[{next(iter(found))!r}] say."
+        )
     if not isinstance(found, RuleSet):
         raise UnsupportedType(
             f"{name} is a {type(model).__name__} without rules; pass a RuleSet or a fitted "
@@ -103,8 +109,10 @@ def _filled(pieces: Sequence[str], width: int) -> list[str]:
     return [line.strip() for line in lines]
 
 
-def units(target: str | None) -> str:
+def units(target: str | None, link: Link = "identity") -> str:
     """Return in what a rule set's weights are, in words."""
+    if link == "logit":
+        return "log-odds"
     return "the target's units" if target is None else f"units of {shorten(target, 24)}"
 
 

@@ -200,8 +200,8 @@ class FrontierDisplay:
             self.artists_[label] = draw(group, loss, style)
         self._add_shares()
         vertical = {
-            "loss": "loss $H_2$ (half the penalised sum of squares)",
-            "explained": "share of variance explained (less the penalty)",
+            "loss": "loss $H_2$ (penalised)",
+            "explained": "share of the loss explained (less the penalty)",
         }
         finish(self.ax_, x="stability $H_1$ (trees, summed over the rules)", y=vertical[loss])
         return self

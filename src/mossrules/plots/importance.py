@@ -87,7 +87,8 @@ class ImportanceDisplay:
         self.ax_.set_xlim(0.0, max([0.0, *amounts]) / (1.0 - NUMBER / BARS) or 1.0)
         none = "" if found else "; there are no rules"
         self.ax_.set_xlabel(
-            f"importance of {self.kind}\n({units(self.ruleset.target)}{none})", **PLAIN
+            f"importance of {self.kind}\n({units(self.ruleset.target, self.ruleset.link)}{none})",
+            **PLAIN,
         )
         return self
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mossrules._frames import Backend
 from mossrules.model import RuleSet
 from mossrules.model.figures import format_amounts
+from mossrules.model.link import event_text
 from mossrules.plots._axes import PALETTE, axes_for
 from mossrules.plots._rows import (
     BAR,
@@ -90,12 +91,19 @@ class RulesDisplay:
 
     def _title(self) -> str:
         intercept, *_ = format_amounts([self.ruleset.intercept], self.ruleset.weights.tolist())
-        target = self.ruleset.target
-        what = "The prediction" if target is None else f"Predicted {shorten(target, 44)}"
+        ruleset, are = self.ruleset, "is"
+        what = (
+            "The prediction"
+            if ruleset.target is None
+            else f"Predicted {shorten(ruleset.target, 44)}"
+        )
+        if ruleset.link == "logit":
+            event = shorten(event_text(ruleset.target, ruleset.outcome), 44)
+            what, are = f"The log-odds of {event}", "are"
         start = signed(intercept.removeprefix("+"))
         if not len(self.ruleset):
-            return f"{what} is {start}: there are no rules"
-        return f"{what} is {start} (intercept)\nplus the weights of the rules that hold"
+            return f"{what} {are} {start}: there are no rules"
+        return f"{what} {are} {start} (intercept)\nplus the weights of the rules that hold"
 
     def _draw_weights(self, centres: Sequence[float]) -> None:
         ax = self.axes_["weight"]
@@ -112,7 +120,8 @@ class RulesDisplay:
         sides = (low < 0) + (high > 0)
         room = (high - low) * share / max(1.0 - sides * share, 0.2)
         ax.set_xlim(low - room * (low < 0), (high + room * (high > 0)) or 1.0)
-        self._label("weight", f"adds to the prediction\n({units(self.ruleset.target)})", ticks=4)
+        in_units = units(self.ruleset.target, self.ruleset.link)
+        self._label("weight", f"adds to the prediction\n({in_units})", ticks=4)
 
     def _draw_support(self, centres: Sequence[float]) -> None:
         ax = self.axes_["support"]
