@@ -74,6 +74,7 @@ def read_pool(name: str) -> Pool:
         table.iloc[kept].reset_index(drop=True),
         target[kept],
         n_trees=N_TREES,
+        n_bins=10,
         max_features=1 / 3,  # as in the paper
         random_state=SEED,
         n_jobs=THREADS,

@@ -217,7 +217,7 @@ def folds_of(name: str, setting: Setting, n_folds: int, n_trees: int) -> Iterato
             parts = [ranked(parts[0]), ranked_as(parts[1], parts[0])]
         rows = read_training(protocol_for("paper").moss("high", X), parts[0], y[train], None)
         candidates = find_in_rows(
-            rows, n_trees=n_trees, max_features=1 / 3, random_state=setting.seed
+            rows, n_trees=n_trees, n_bins=10, max_features=1 / 3, random_state=setting.seed
         )
         if setting.first_means and not setting.unmerged:
             candidates = with_first_means(candidates, rows, setting.seed)

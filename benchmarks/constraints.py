@@ -88,7 +88,13 @@ def compare(name: str, settings: Settings) -> list[Row]:
     """Return a row for each constraint and floor on one table."""
     table, target = read_mixed(name)
     candidates = find_candidates(
-        table, target, n_trees=N_TREES, max_features=1 / 3, random_state=SEED, n_jobs=THREADS
+        table,
+        target,
+        n_trees=N_TREES,
+        n_bins=10,
+        max_features=1 / 3,
+        random_state=SEED,
+        n_jobs=THREADS,
     )
     gamma = GAMMA_ROWS / candidates.statistics.n
     plain = Problem(candidates.statistics, max_rules=MAX_RULES, gamma=gamma)

@@ -70,7 +70,7 @@ def run(*, quick: bool) -> Report:
 def ours(table: pd.DataFrame, y: Floats, seed: int = SEED) -> Candidates:
     """Return the candidates by the library."""
     return find_candidates(
-        table, y, n_trees=N_TREES, max_features=1 / 3, random_state=seed, n_jobs=THREADS
+        table, y, n_trees=N_TREES, n_bins=10, max_features=1 / 3, random_state=seed, n_jobs=THREADS
     )
 
 

@@ -43,7 +43,7 @@ def measure(name: str) -> dict[object, tuple[float, float, float]]:
     rules: dict[object, list[RuleSet]] = {choice: [] for choice in CHOICES}
     shares: dict[object, list[float]] = {choice: [] for choice in CHOICES}
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(X):
-        model = MossRegressor(max_features=1 / 3, time_limit=SECONDS)
+        model = MossRegressor(n_trees=500, n_bins=10, max_features=1 / 3, time_limit=SECONDS)
         inner = evaluate_frontier(
             model, X.iloc[train], y[train], cv=FOLDS, points=POINTS, time_limit=SECONDS
         )

@@ -42,6 +42,8 @@ def measure(name: str, constant: float) -> tuple[float, float, float, int]:
         model = MossRegressor(
             stability="high",
             gamma=constant / len(train),
+            n_trees=500,
+            n_bins=10,
             max_features=1 / 3,
             time_limit=SECONDS,
             random_state=0,

@@ -476,7 +476,7 @@ def test_parameters_are_those_promised():
     """Names and defaults of the constructor are the documented ones."""
     assert RuleFitRegressor().get_params() == {
         "max_rules": 15, "linear_terms": False, "penalty": "smallest", "means": "all",
-        "n_trees": 500, "max_depth": 2, "n_bins": 10, "max_features": 0.5, "generator": "forest",
+        "n_trees": 2000, "max_depth": 2, "n_bins": 8, "max_features": 0.5, "generator": "forest",
         "tree_size": 4, "learning_rate": 0.01, "source": "pool", "variant": "published",
         "random_state": None, "n_jobs": None,
     }  # fmt: skip

@@ -452,7 +452,7 @@ def test_tables_are_taken_as_they_are(variant, source):
 def test_parameters_are_those_promised():
     """Names and defaults of the constructor are the documented ones."""
     assert SirusRegressor().get_params() == {
-        "max_rules": 15, "p0": None, "ridge": "gcv", "n_trees": 500, "max_depth": 2, "n_bins": 10,
+        "max_rules": 15, "p0": None, "ridge": "gcv", "n_trees": 2000, "max_depth": 2, "n_bins": 8,
         "max_features": 0.5, "generator": "forest", "source": "pool", "variant": "published",
         "random_state": None, "n_jobs": None,
     }  # fmt: skip

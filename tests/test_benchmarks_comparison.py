@@ -33,7 +33,8 @@ def table():
 def found(table):
     """Return rows as they are read, and their candidates."""
     rows = read_training(SirusRegressor(), *table, None)
-    search = {"n_trees": TREES, "max_features": 1 / 3, "random_state": 0, "n_jobs": 1}
+    search = {"n_trees": TREES, "n_bins": 10, "max_features": 1 / 3, "random_state": 0,
+              "n_jobs": 1}  # fmt: skip
     return rows, find_in_rows(rows, **search)
 
 

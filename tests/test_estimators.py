@@ -241,7 +241,7 @@ def test_selecting_a_stability_is_fitting_with_it(diabetes, model):
         assert selected.problem_.min_stability == fitted.problem_.min_stability
         np.testing.assert_array_equal(selected.predict(X), fitted.predict(X))
     assert model.rules_.to_json() == before
-    assert model.stability == 0.9
+    assert model.stability == 0.8
 
 
 def test_selecting_never_grows_a_forest(model, monkeypatch):

@@ -70,8 +70,8 @@ def test_clones_and_copies_do_the_same(diabetes):
 def test_parameters_are_those_promised():
     """Names and defaults of the constructor are the documented ones."""
     assert MossRegressor().get_params() == {
-        "max_rules": 15, "stability": 0.9, "cv": 5, "ties": "keep", "gamma": "auto",
-        "n_trees": 500, "max_depth": 2, "n_bins": 10, "max_features": 0.5, "generator": "forest",
+        "max_rules": 15, "stability": 0.8, "cv": 5, "ties": "keep", "gamma": "auto",
+        "n_trees": 2000, "max_depth": 2, "n_bins": 8, "max_features": 0.5, "generator": "forest",
         "solver": "auto", "gap": 1e-3, "time_limit": 60.0, "refit": True, "constraints": None,
         "random_state": None, "n_jobs": None, "verbose": 0,
     }  # fmt: skip

@@ -90,7 +90,7 @@ def test_the_measurement_has_the_default_as_it_is(lab, rows):
     assert ours["R2 without substitutes"] == pytest.approx(expected["ESL"].r2)
     assert ours["Dice without them"] == pytest.approx(expected["ESL"].dice.estimate)
     assert {row["learner"] for row in rows if row["kind"] == MEASURE} == {
-        "MOSS", "MOSS-H, the paper's search", "SIRUS"
+        "MOSS", "MOSS, 500 trees", "MOSS-H, the paper's search", "SIRUS"
     }  # fmt: skip
     assert shown.tables[2].rows[1]["dataset"] == "mtp (substitute)"
     assert shown.figures["beyond"]().axes

@@ -58,7 +58,7 @@ class RuleFitRegressor(BaselineRegressor):
         Rows over which the paper's variant takes a rule's mean target: all that are learned from,
         or, as its authors do, those of the first tree with the rule, by how often the tree counts
         them. The latter is noisy; it needs rows, the forest of "pool", and a seed.
-    n_trees : int, default=500
+    n_trees : int, default=2000
         Trees that candidates are taken from.
     max_depth, n_bins, max_features, generator
         The search for candidates, as in `MossRegressor`; `n_bins` also for `source="own"`.
@@ -112,9 +112,9 @@ class RuleFitRegressor(BaselineRegressor):
         linear_terms: bool = False,
         penalty: Penalty = "smallest",
         means: Means = "all",
-        n_trees: int = 500,
+        n_trees: int = 2000,
         max_depth: int = 2,
-        n_bins: int = 10,
+        n_bins: int = 8,
         max_features: float = 0.5,
         generator: Any = "forest",
         tree_size: float = 4,

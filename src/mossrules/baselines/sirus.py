@@ -46,7 +46,7 @@ class SirusRegressor(BaselineRegressor):
         Penalty of the published variant, of glmnet's scale for a target of variance 1. "cv" is the
         best on rows left out of ten folds, as in the R package; "gcv", generalised
         cross-validation, comes close to it without rows, and so works in `fit_candidates` too.
-    n_trees : int or "auto", default=500
+    n_trees : int or "auto", default=2000
         Trees of the forest. "auto", with `source="own"`, is as published: as many thousands as it
         takes until two forests would agree to 95 % on the rules to take.
     max_depth, n_bins, max_features, generator
@@ -91,9 +91,9 @@ class SirusRegressor(BaselineRegressor):
         *,
         p0: float | None = None,
         ridge: float | Literal["gcv", "cv"] = "gcv",
-        n_trees: int | Literal["auto"] = 500,
+        n_trees: int | Literal["auto"] = 2000,
         max_depth: int = 2,
-        n_bins: int = 10,
+        n_bins: int = 8,
         max_features: float = 0.5,
         generator: Any = "forest",
         source: Source = "pool",

@@ -125,13 +125,13 @@ class Forest:
 
     n_trees: Annotated[
         int, typer.Option("--n-trees", help="Trees to grow.", rich_help_panel=MODEL)
-    ] = 500
+    ] = 2000
     max_depth: Annotated[
         int, typer.Option("--max-depth", help="Depth of trees.", rich_help_panel=MODEL)
     ] = 2
     n_bins: Annotated[
         int, typer.Option("--n-bins", help="Bins of a numeric column.", rich_help_panel=MODEL)
-    ] = 10
+    ] = 8
     max_features: Annotated[
         float,
         typer.Option(

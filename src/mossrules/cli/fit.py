@@ -67,7 +67,7 @@ def fit(
             "'auto' to choose one by cross-validation.",
             rich_help_panel=options.MODEL,
         ),
-    ] = "0.9",
+    ] = "0.8",
     max_rules: options.MaxRules = 15,
     gap: Annotated[
         float,

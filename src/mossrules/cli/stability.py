@@ -47,7 +47,7 @@ def stability(
             "'auto'.",
             rich_help_panel=options.MODEL,
         ),
-    ] = "0.9",
+    ] = "0.8",
     max_rules: options.MaxRules = 15,
     gap: options.ChoiceGap = 0.01,
     ties: options.TiesOption = options.Ties.KEEP,

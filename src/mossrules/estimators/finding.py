@@ -61,7 +61,7 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
     return find_in_rows(rows, **parameters)
 
 
-def find_in_rows(rows: Rows, *, n_trees: int = 500, **parameters: Any) -> Candidates:
+def find_in_rows(rows: Rows, *, n_trees: int = 2000, **parameters: Any) -> Candidates:
     """Return the candidates of rows that were read; none where there is nothing to find."""
     if rows.is_constant or not _tells_apart(rows):
         return no_candidates(rows, n_trees)

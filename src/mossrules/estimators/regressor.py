@@ -30,7 +30,7 @@ class MossRegressor(MossEstimator, RuleRegressor):
     ----------
     max_rules : int, default=15
         Most rules in the model.
-    stability : {"high", "medium", "low", "auto"} or float in (0, 1], default=0.9
+    stability : {"high", "medium", "low", "auto"} or float in (0, 1], default=0.8
         How stable the selection has to be: a share of the largest stability that `max_rules` rules
         can have, or the 3rd ("high") or the 40th ("medium") floor of the paper's sequence. "low"
         sets no floor and uses the paper's approximate algorithm. "auto" cross-validates the shares
@@ -46,8 +46,8 @@ class MossRegressor(MossEstimator, RuleRegressor):
         Weights are shrunk less the larger it is; "auto" is 30 over the number of rows.
     n_trees, max_depth, n_bins, max_features
         The forest: trees, their depth (1 to 6), bins of a numeric column, and share of the columns
-        that each split looks at. The paper's trees look at a third of them; what the defaults rest
-        on is in docs/estimator.md.
+        that each split looks at. The paper has 500 trees, 10 bins and a third of the columns; what
+        the defaults rest on is in docs/estimator.md.
     generator : "forest", "noisy-target", or a fitted ensemble, default="forest"
         Where rules come from; see `find_candidates`. Wrap an ensemble of scikit-learn in
         `FittedEnsemble` for cross-validation, which would clone, and so empty, a bare one.

@@ -31,7 +31,8 @@ __all__ = ["CHOOSE", "EXPERIMENT", "MEASURE", "Settings", "inner_folds"]
 
 Search = tuple[int, float, int]  # bins, share of the columns that a split looks at, trees
 PAPERS: Search = (10, 1 / 3, 500)
-OURS: Search = (10, 1 / 2, 500)
+LESS: Search = (10, 1 / 2, 500)  # with a share of 0.9, for a quarter of the work
+OURS: Search = (8, 1 / 2, 2000)
 CHOOSE, MEASURE = "choose", "measure"  # the two kinds of tasks
 
 
@@ -40,8 +41,8 @@ class Settings:
     """What is run."""
 
     datasets: tuple[str, ...] = tuple(NUMBERS_OF)
-    searches: tuple[Search, ...] = (PAPERS, (8, 1 / 3, 500), OURS, (8, 1 / 2, 500))
-    shares: tuple[float, ...] = (0.95, 0.9, 0.85, 0.8)  # of the largest stability
+    searches: tuple[Search, ...] = (PAPERS, LESS, (8, 1 / 2, 500), OURS)
+    shares: tuple[float, ...] = (0.9, 0.85, 0.8)  # of the largest stability
     folds: int = 10  # of the measurement, and inside each of its folds
     outer: tuple[int, ...] = (0, 5)  # whose training rows are looked at to choose
     inner: int = 4  # how many of the folds inside are used
@@ -117,6 +118,7 @@ def _measure(settings: Settings, data: Dataset, lab: Lab) -> list[Row]:
         "MOSS": _moss(
             settings, data, lab, search=search, stability=default.stability, time_limit=limit
         ),
+        "MOSS, 500 trees": _moss(settings, data, lab, search=LESS, stability=0.9, time_limit=limit),
         "MOSS-H, the paper's search": _moss(
             settings, data, lab, search=PAPERS, stability="high", time_limit=limit
         ),
@@ -159,7 +161,7 @@ EXPERIMENT = Experiment(
     Settings(
         ("vinnie", "auto_price", "visualizing_galaxy", "ESL"),
         searches=(PAPERS, OURS),
-        shares=(0.95, 0.9),
+        shares=(0.9, 0.8),
         folds=5,
         outer=(0,),
         inner=3,

@@ -142,7 +142,8 @@ def _means(rows: Sequence[Row]) -> TableOf:
     note = (
         f"MOSS has our default: {default.n_bins} bins, splits that look at "
         f"{default.max_features:.2f} of the columns, {default.n_trees} trees, a stability of "
-        f"{default.stability!r}; SIRUS has the same candidates. "
+        f"{default.stability!r}; SIRUS has the same candidates. MOSS, 500 trees, has 10 bins, half "
+        "of the columns and a stability of 0.9. "
         f"{len(names)} datasets. `unproven` counts folds whose search ran out of time."
     )
     return TableOf("Measured on test folds", lines, [note])

@@ -45,6 +45,7 @@ def generated_statistics(
             X,
             y,
             n_trees=n_trees,
+            n_bins=10,
             max_features=1 / 3,  # as in the paper
             max_candidates=n_rules,
             random_state=seed,
