@@ -308,7 +308,7 @@ def test_the_model_is_the_point_of_the_path(diabetes, source, variant):
     assert set(model.rules_) == {candidates.pool.rules[i] for i in np.flatnonzero(point.w)}
     R = model.rules_.holds(X)
     expected = LinearRegression().fit(R, y).predict(R)
-    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-4)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=2e-4)  # but for a small ridge
     shrunk = clone(model).set_params(refit=False).fit(X, y)
     assert shrunk.rules_ == model.rules_
     weights = {rule: w for rule, w in zip(candidates.pool.rules, point.w, strict=True) if w}

@@ -140,7 +140,9 @@ def test_a_tree_splits_where_its_bootstrap_sample_splits_best(diabetes):
     X, y = diabetes
     data = encoded(X, y)
     codes = np.concatenate([chunk.codes for chunk in data.chunks], axis=1)
-    found = find_candidates(X, y, n_trees=9, max_depth=1, max_features=1.0, random_state=7)
+    found = find_candidates(
+        X, y, n_trees=9, max_depth=1, n_bins=10, max_features=1.0, random_state=7
+    )
     for tree in range(9):
         counts = bootstrap_counts(7, tree, 0, len(y))
         assert abs(counts.sum() - len(y)) < 5 * np.sqrt(len(y))

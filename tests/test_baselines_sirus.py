@@ -412,7 +412,8 @@ def test_the_published_forest_grows_until_it_is_settled(diabetes, monkeypatch):
     X, y = diabetes
     X = X[["bmi", "s5", "bp"]]
     monkeypatch.setattr(sirus, "AGREEMENT", 0.9)
-    model = SirusRegressor(5, source="own", n_trees="auto").fit(X, y)
+    search = {"n_bins": 10, "max_features": 1 / 3}
+    model = SirusRegressor(5, source="own", n_trees="auto", **search).fit(X, y)
     n_trees = model.pool_.n_trees
     assert n_trees % 1000 == 0
     assert n_trees > 1000
@@ -420,7 +421,7 @@ def test_the_published_forest_grows_until_it_is_settled(diabetes, monkeypatch):
         model.rules_.to_json()
         == clone(model).set_params(n_trees=n_trees).fit(X, y).rules_.to_json()
     )
-    pool = candidates_for(X, y, n_trees=n_trees, inner_nodes=True).pool
+    pool = candidates_for(X, y, n_trees=n_trees, inner_nodes=True, **search).pool
     assert settled_trees(pool, 0.9) == n_trees
     monkeypatch.setattr(sirus, "MAX_TREES", 1000)
     with pytest.warns(SolveLimitWarning, match="1000 trees would still not agree"):
@@ -480,7 +481,8 @@ def test_the_package_on_pypi_finds_much_the_same(diabetes):
     """The model is near that of `sirus` 0.1.0, which draws, bins and splits on its own."""
     theirs = pytest.importorskip("sirus", reason="sirus 0.1.0 from PyPI is not installed")
     X, y = diabetes
-    ours = SirusRegressor(10, source="own", n_trees=3000, ridge="cv").fit(X, y)
+    search = {"n_trees": 3000, "n_bins": 10, "max_features": 1 / 3}
+    ours = SirusRegressor(10, source="own", ridge="cv", **search).fit(X, y)
     other = theirs.SirusRegressor(num_rules=10, num_trees=3000, random_state=0).fit(X, y)
     assert np.corrcoef(ours.predict(X), other.predict(X))[0, 1] > 0.97
     assert ours.score(X, y) == pytest.approx(other.score(X, y), abs=0.02)

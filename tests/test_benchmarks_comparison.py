@@ -103,7 +103,7 @@ def test_means_of_first_trees_scale_columns(found):
 def test_unmerged_paths_are_the_leaves_of_the_trees(table):
     """Each tree has four paths; those of one rule are together in the trees of that rule."""
     rows = read_training(SirusRegressor(), table[0][["a"]], table[1], None)
-    candidates = find_in_rows(rows, n_trees=TREES, random_state=0, n_jobs=1)
+    candidates = find_in_rows(rows, n_trees=TREES, n_bins=10, random_state=0, n_jobs=1)
     paths = _notebooks.Unmerged.of(candidates, rows, TREES, 0)
     pool = paths.candidates.pool
     assert pool.counts.sum() == 4 * TREES

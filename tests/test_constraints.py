@@ -25,7 +25,7 @@ from mossrules.rules import Levels, Range, Rule
 from mossrules.solver import Options, Problem, Status, solve
 from oracles import signed_loss
 
-OLD = Rule.of([Range("age", low=9)])
+OLD = Rule.of([Range("age", low=7)])
 ALL = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
 HEAVY = Rule.of([Range("bmi", low=8)])
 
@@ -190,7 +190,7 @@ def test_without_limits_the_floors_are_those_of_the_paper(few):
 def test_a_rule_that_no_tree_found_can_be_required(diabetes):
     """It becomes a candidate of count 0, with statistics of its own, in every fold of a search."""
     X, y = diabetes
-    odd = Rule.of([Range("age", low=2, high=2), Range("s6", low=9)])
+    odd = Rule.of([Range("age", low=2, high=2), Range("s6", low=7)])
     plain = MossRegressor(4, n_trees=20, random_state=0).fit(X, y)
     assert odd not in plain.pool_.rules
     model = MossRegressor(4, n_trees=20, constraints=MustInclude(odd), random_state=0)
@@ -271,7 +271,7 @@ def test_constraints_check_what_they_are_given(make):
     [
         ([NeverUse(*ALL)], "relax NeverUse"),
         ([AtMostFeatures(3), NeverUse("age"), MustInclude(OLD)],
-         r"relax NeverUse\('age'\) or MustInclude\(Rule\(age in bins 9..\)\)"),
+         r"relax NeverUse\('age'\) or MustInclude\(Rule\(age in bins 7..\)\)"),
         ([AtMostFeatures(1), MustInclude(OLD, HEAVY)], r"relax AtMostFeatures\(1\) or MustInclude"),
         ([AtMostPerFeature(0)], r"relax AtMostPerFeature\(0\)"),
         ([NeverUse("age"), MustExclude(OLD), MustInclude(OLD)], "relax MustInclude"),

@@ -207,7 +207,7 @@ def test_tables_of_any_kind(diabetes, kind):
         "lists": (X.to_numpy().tolist(), y.tolist()),
         "column": (X.assign(y=y), "y"),
     }
-    models = {"MOSS": MossRegressor(2, n_trees=5), "ridge": Ridge()}
+    models = {"MOSS": MossRegressor(2, n_trees=5, n_bins=10, stability=0.9), "ridge": Ridge()}
     if kind in ("dict", "pyarrow"):  # which scikit-learn does not read as arrays of numbers
         models.pop("ridge")
     expected = evaluate({name: models[name] for name in models}, X, y, cv=2)

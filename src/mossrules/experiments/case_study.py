@@ -94,7 +94,7 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
         max_rules=study.max_rules,
         seed=settings.seed,
         jobs=lab.jobs,
-        n_trees=settings.n_trees,
+        n_trees=lab.protocol.trees(settings.n_trees),
     )
     if str(rules.get(DEFAULT)) == str(rules.get("MOSS-H")):
         rules.pop(DEFAULT, None)  # they are one learner

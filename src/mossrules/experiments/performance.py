@@ -62,7 +62,11 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
         limit = {"time_limit": settings.seconds} if name in (DEFAULT, *MOSS) else {}
         given: dict[str, Any] = {"seed": settings.seed, "jobs": lab.jobs, **limit}
         model = lab.protocol.learners(
-            data.X, names=(name,), max_rules=size, n_trees=settings.n_trees, **given
+            data.X,
+            names=(name,),
+            max_rules=size,
+            n_trees=lab.protocol.trees(settings.n_trees),
+            **given,
         )[name]
         learners[f"{name}, {size} rules"] = model
         kinds.append({"learner": name, "max_rules": size})
