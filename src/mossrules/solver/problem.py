@@ -21,7 +21,7 @@ is returned.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -142,6 +142,21 @@ class Problem(SelectionProblem):
         w = np.zeros(self.m)
         w[S] = root * self._solve(A, root * self.statistics.q[S], S)
         return w
+
+    def with_blanks(self, n: int) -> Problem:
+        """Return the problem with n more rules, which hold nowhere and count for nothing."""
+        data = self.statistics
+        statistics = replace(
+            data,
+            G=np.pad(data.G, ((0, n), (0, n))),
+            q=np.pad(data.q, (0, n)),
+            values=np.pad(data.values, (0, n)),
+            counts=np.pad(data.counts, (0, n)),
+            support=np.pad(data.support, (0, n)),
+        )
+        signs = None if self.signs is None else np.pad(self.signs, (0, n))
+        limits = None if self.constraints is None else self.constraints.with_blanks(n)
+        return replace(self, statistics=statistics, constraints=limits, signs=signs)
 
     # --- tangents and bounds --------------------------------------------------------------------
 
