@@ -25,7 +25,7 @@ HEADING = """\
 # Results
 
 What `mossrules reproduce` has measured, each table with the paper's figures beside ours where it \
-prints any. Long tables and settings are on the page of each run, and the rows behind them, if they \
+prints any. Long tables and settings are on the page of each run; rows behind them, if they \
 are not too many, in its folder. This page was written by `mossrules reproduce --page \
 docs/results.md --out DIR`, of a folder of such runs; [how to repeat them](reproducing.md), and \
 [what explains differences from the paper](comparison_paper.md), measured on six of its tables."""
