@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from mossrules.frontier import Frontier, solve_frontier
-from mossrules.solver import LinearConstraints, Options, Status, logistic_search, solve
+from mossrules.exceptions import InvalidParameter
+from mossrules.frontier import Frontier, approximate_frontier, solve_frontier
+from mossrules.solver import LinearConstraints, Options, Status, logistic_search, solve, solve_pool
 from oracles import (
     ClassRows,
     brute_force_logistic,
@@ -134,6 +135,16 @@ def test_the_frontier_is_that_of_brute_force_and_survives_json():
     again = Frontier.from_json(frontier.to_json())
     assert [each.intercept for each in again] == [each.intercept for each in frontier]
     assert frontier.null_loss == pytest.approx(problem.loss(np.array([], dtype=np.int64)))
+
+
+def test_what_is_for_the_squared_loss_says_so():
+    """A pool and the approximate frontier take no other loss, nor descent limits."""
+    rows, problem = limited_classes(0)
+    for run in (solve_pool, approximate_frontier):
+        with pytest.raises(InvalidParameter, match="for the squared loss"):
+            run(rows.problem())
+    with pytest.raises(InvalidParameter, match="keeps neither limits"):
+        solve(problem, "coordinate-descent")
 
 
 def test_weights_and_intercept_are_those_of_the_fit():

@@ -33,7 +33,7 @@ from mossrules.solver.limits import LinearConstraints
 from mossrules.solver.selection import Fit, SelectionProblem, whole_counts
 from mossrules.statistics import Statistics
 
-__all__ = ["LinearConstraints", "Problem"]
+__all__ = ["LinearConstraints", "Problem", "refuse_other_losses"]
 
 MOST_CONDITION = 1e12  # gamma times the largest G_ii: beyond it, weights have no correct digits
 
@@ -191,6 +191,12 @@ class Problem(SelectionProblem):
         s = self.statistics
         yield from (np.ascontiguousarray(each).tobytes() for each in (s.G, s.q, s.counts))
         yield repr(s.yy).encode()
+
+
+def refuse_other_losses(problem: SelectionProblem, what: str) -> None:
+    """Say that something is for the squared loss only."""
+    if not isinstance(problem, Problem):
+        raise InvalidParameter(f"{what} is for the squared loss; pass a Problem.")
 
 
 # --- checks -------------------------------------------------------------------------------------
