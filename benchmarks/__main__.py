@@ -27,9 +27,10 @@ SUBJECTS = (
     "estimator",
     "constraints",
     "comparison",
+    "classification",
 )
 # They keep what is finished in the folder of the results, and go on there.
-RESUMABLE = ("solver", "frontier", "ablation", "comparison")
+RESUMABLE = ("solver", "frontier", "ablation", "comparison", "classification")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -422,7 +422,9 @@ def brute_force_logistic(rows: ClassRows, problem) -> float:
     for size in range(min(problem.max_rules, problem.m) + 1):
         sets = np.array(list(itertools.combinations(range(problem.m), size)), dtype=np.int64)
         sets = sets.reshape(math.comb(problem.m, size), size)
-        sets = sets[_meets_conditions(problem, sets)]
+        plain = replace(problem, constraints=None)
+        sets = sets[_meets_conditions(plain, sets)]
+        sets = sets[np.array([keeps_limits(problem, S) for S in sets], dtype=bool)]
         if len(sets) and problem.signs is None:
             best = min(best, float(logistic_losses(rows, sets, problem.gamma).min()))
         elif len(sets):

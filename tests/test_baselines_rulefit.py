@@ -109,7 +109,7 @@ def test_the_path_may_come_back(monkeypatch):
     sizes = [0, 1, 3, 2, 4, 5, 2]
     points = [rulefit.LassoPoint(1.0, (np.arange(9) < size).astype(float), 0.0) for size in sizes]
     monkeypatch.setattr(rulefit, "lasso_path", lambda *_, **__: iter(points))
-    found = rulefit._points(None, 2, n_alphas=7)
+    found = rulefit.points_of(None, 2, n_alphas=7)
     assert [point.size for point in found] == [0, 1, 2]
 
 

@@ -131,6 +131,11 @@ def test_class_weights_are_weights_of_rows():
     same = small(class_weight=dict(zip([False, True], len(y) / 2 / totals, strict=True)))
     assert balanced.rules_.to_json() == same.fit(X, y).rules_.to_json()
     assert balanced.candidates_.patterns.share == pytest.approx(0.5, abs=1e-5)
+    both = small(class_weight="balanced").fit(X, y, sample_weight=np.where(y, 3, 1))
+    assert both.candidates_.statistics.n == pytest.approx(len(y) + 2 * np.count_nonzero(y))
+    every = np.where(y, 0.7, 0.2)
+    tiny, huge = (small().fit(X, y, sample_weight=scale * every) for scale in (2.0**-30, 2.0**30))
+    np.testing.assert_allclose(tiny.predict_proba(X), huge.predict_proba(X), rtol=1e-9)
     for wrong in ("equal", {True: -1.0}, {"tall": 2}, 3):
         with pytest.raises(InvalidParameter, match="class_weight"):
             small(class_weight=wrong).fit(X, y)

@@ -10,7 +10,8 @@ from rich.console import Console
 from sklearn.datasets import load_diabetes
 from typer.testing import CliRunner
 
-from mossrules import MossRegressor, cli
+from mossrules import MossClassifier, MossRegressor, cli
+from mossrules.baselines import SirusClassifier
 from mossrules.cli import _console
 from mossrules.cli.compare import LearnerName
 from mossrules.constraints import AtMostFeatures, AtMostPerFeature, NeverUse, OnlyDown, OnlyUp
@@ -70,6 +71,29 @@ def test_a_comparison_is_that_of_the_library(data, table):
     summary = pd.DataFrame(content["learners"])
     for name in ("r2", "dice", "dice_lower", "nogueira", "rank_combined"):
         np.testing.assert_allclose(summary[name], expected.summary()[name], rtol=1e-12)
+
+
+def test_classifiers_are_compared_by_metrics_of_classes(table, tmp_path):
+    """With a metric of classes the target is labels, and figures are those of `evaluate`."""
+    path = tmp_path / "data.csv"
+    high = np.where(table["progression"] > 140, "high", "low")
+    table.assign(progression=high).to_csv(path, index=False)
+    two = ["--folds", "2", "--metric", "log_loss", "--learner", "SIRUS", "--learner", "MOSS-H"]
+    content = json.loads(run("compare", path, *two, "--json").stdout)
+    learners = {
+        "SIRUS": SirusClassifier(4, n_trees=25),
+        "MOSS-H": MossClassifier(4, n_trees=25, gap=0.01),
+    }
+    expected = evaluate(learners, table.assign(progression=high), "progression", cv=2)
+    for name in ("auc", "log_loss"):
+        found = [each[name] for each in content["folds"]]
+        np.testing.assert_allclose(found, expected.frame()[name])
+    assert content["metric"] == "log_loss"
+    shown = run("compare", path, *two, "--learner", "RuleFit")
+    assert "log-loss" in shown.stdout
+    refused = run("compare", path, *two, "--learner", "FIRE")
+    assert refused.exit_code == 1
+    assert "FIRE is for numbers" in refused.stderr
 
 
 def test_learners_can_be_chosen(data):

@@ -269,8 +269,8 @@ def test_a_learner_that_fails_on_a_fold_has_no_rank(diabetes):
     assert (half.failed, whole.failed) == (1, 0)
     assert half.r2 == found.folds("half")[0].r2
     assert np.isnan(half.r2_se)
-    assert np.isnan(half.rank_r2)
-    assert whole.rank_r2 == 1.0
+    assert np.isnan(half.rank_score)
+    assert whole.rank_score == 1.0
 
 
 def test_a_mistake_in_the_program_of_a_learner_ends_the_run(diabetes):
@@ -346,7 +346,7 @@ def made_up(r2, dice):
         settings[name] = name
         sets = [None, None] if agreement is None else [two(0), two(2 - int(2 * agreement))]
         results += [
-            LearnerFold(name, fold, "fitted", r2=score + step, error=1.0, rules=each)
+            LearnerFold(name, fold, "fitted", scores={"r2": score + step, "error": 1.0}, rules=each)
             for fold, (step, each) in enumerate(zip((-0.1, 0.1), sets, strict=True))
         ]
     return Evaluation(tuple(results), settings, 1.0)

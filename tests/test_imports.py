@@ -19,7 +19,7 @@ FLOW = [
     "solver.branch_and_bound", "solver.ladders", "solver.near_optimal", "solver.repair",
     "solver.coordinate_descent", "solver.masters", "solver.cutting_plane", "solver.prices",
     "solver.limited", "solver.touching", "solver.logistic_descent", "solver.logistic_search",
-    "solver.methods",
+    "solver.logistic_limited", "solver.methods",
     "solver", "frontier.sequence", "frontier.result", "frontier.ledger", "frontier.storage",
     "frontier.checkpoint", "frontier.progress", "frontier.tasks", "frontier.sweep",
     "frontier.approximate", "frontier",

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from mossrules.exceptions import InvalidParameter
-from mossrules.frontier import Frontier, solve_frontier
-from mossrules.solver import LinearConstraints, Options, Status, logistic_search, solve
+from mossrules.frontier import Frontier, approximate_frontier, solve_frontier
+from mossrules.solver import LinearConstraints, Options, Status, logistic_search, solve, solve_pool
 from oracles import (
     ClassRows,
     brute_force_logistic,
@@ -79,18 +79,48 @@ def test_methods_agree_and_solutions_stand_up_to_recomputation(hard):
         assert checked.passed, str(checked)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_cutting_plane_keeps_limits(seed):
-    """Limits A z <= b go to the cutting plane, which finds the optimum of brute force."""
-    rows = random_class_rows(seed, most_rules=6)
+def limited_classes(seed):
+    """Return rows and a problem with limits on rules, on groups, or on both, and maybe a floor."""
+    rng = np.random.default_rng([seed, 2])
+    rows = random_class_rows(seed, most_rules=7)
     m = len(rows.counts)
-    limits = LinearConstraints(np.arange(m)[None, :] % 2.0, np.array([1.0]))
-    problem = rows.problem(max_rules=3, gamma=1.0, constraints=limits)
-    solution = solve(problem, options=Options(gap=1e-8))
-    assert solution.report.method == "cutting-plane"
-    assert solution.loss == pytest.approx(brute_force_logistic(rows, problem), rel=1e-6)
-    with pytest.raises(InvalidParameter, match="takes no limits"):
-        solve(problem, "branch-and-bound")
+    A, b, groups = (rng.random((1, m)) < 0.5) * 1.0, [float(rng.integers(0, 3))], np.empty((0, 0))
+    if rng.random() < 0.6:  # at most so many groups as well, of rules that overlap
+        groups = rng.random((int(rng.integers(2, 4)), m)) < 0.5
+        n = len(groups)
+        A = np.block([[A, np.zeros((1, n))], [np.zeros((1, m)), np.ones((1, n))]])
+        b.append(float(rng.integers(1, n + 1)))
+    problem = rows.problem(
+        max_rules=int(rng.integers(1, 4)),
+        gamma=float(10 ** rng.uniform(-1, 1.5)),
+        constraints=LinearConstraints(A, np.array(b), groups),
+    )
+    return rows, problem.at(int(rng.choice([0.0, 0.6]) * problem.largest_stability))
+
+
+def test_limits_on_rules_and_groups_are_kept_by_branch_and_bound():
+    """On 100 problems the optimum is that of brute force, or it is said that there is none."""
+    for seed in range(100):
+        rows, problem = limited_classes(seed)
+        solution = solve(problem, options=Options(gap=1e-8))
+        best = brute_force_logistic(rows, problem)
+        assert solution.report.method == "branch-and-bound"
+        if best == np.inf:
+            assert solution.status is Status.INFEASIBLE, seed
+            continue
+        assert solution.status is Status.OPTIMAL, seed
+        assert abs(solution.loss - best) <= 1e-6 * best, seed
+        assert solution.bound <= best * (1 + 1e-9), seed
+        assert solution.verify(problem).passed, str(solution.verify(problem))
+
+
+def test_the_cutting_plane_keeps_limits():
+    """Limits go straight to the master, which finds the optimum of brute force as well."""
+    for seed in range(8):
+        rows, problem = limited_classes(seed)
+        solution = solve(problem, "cutting-plane", Options(gap=1e-8))
+        best = brute_force_logistic(rows, problem)
+        assert solution.loss == best == np.inf or solution.loss == pytest.approx(best, rel=1e-6)
 
 
 def test_the_frontier_is_that_of_brute_force_and_survives_json():
@@ -105,6 +135,16 @@ def test_the_frontier_is_that_of_brute_force_and_survives_json():
     again = Frontier.from_json(frontier.to_json())
     assert [each.intercept for each in again] == [each.intercept for each in frontier]
     assert frontier.null_loss == pytest.approx(problem.loss(np.array([], dtype=np.int64)))
+
+
+def test_what_is_for_the_squared_loss_says_so():
+    """A pool and the approximate frontier take no other loss, nor descent limits."""
+    rows, problem = limited_classes(0)
+    for run in (solve_pool, approximate_frontier):
+        with pytest.raises(InvalidParameter, match="for the squared loss"):
+            run(rows.problem())
+    with pytest.raises(InvalidParameter, match="keeps neither limits"):
+        solve(problem, "coordinate-descent")
 
 
 def test_weights_and_intercept_are_those_of_the_fit():

@@ -2,7 +2,18 @@
 
 from mossrules.baselines.fire import FireRegressor
 from mossrules.baselines.glrm import GlrmRegressor
+from mossrules.baselines.glrm_classifier import GlrmClassifier
 from mossrules.baselines.rulefit import RuleFitRegressor
+from mossrules.baselines.rulefit_classifier import RuleFitClassifier
 from mossrules.baselines.sirus import SirusRegressor
+from mossrules.baselines.sirus_classifier import SirusClassifier
 
-__all__ = ["FireRegressor", "GlrmRegressor", "RuleFitRegressor", "SirusRegressor"]
+__all__ = [
+    "FireRegressor",
+    "GlrmClassifier",
+    "GlrmRegressor",
+    "RuleFitClassifier",
+    "RuleFitRegressor",
+    "SirusClassifier",
+    "SirusRegressor",
+]

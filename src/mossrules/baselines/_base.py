@@ -1,22 +1,24 @@
-"""What all baselines share: where their rules come from, and which of two versions they are."""
+"""What all baselines share: where their rules come from, and how a choice becomes a model."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from mossrules._checks import check_integer
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates import Candidates
-from mossrules.estimators.base import RuleRegressor
+from mossrules.estimators.base import RuleClassifier, RuleEstimator, RuleRegressor
 from mossrules.estimators.choices import check_choice
+from mossrules.estimators.labels import check_class_weight
+from mossrules.estimators.log_odds import share_log_odds
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter
 from mossrules.model import RuleSet
 
-__all__ = ["BaselineRegressor", "Choice", "Source", "Variant"]
+__all__ = ["Baseline", "BaselineClassifier", "BaselineRegressor", "Choice", "Source", "Variant"]
 
 Source = Literal["pool", "own"]
 Variant = Literal["published", "paper"]
@@ -40,13 +42,11 @@ class Choice(NamedTuple):
         return cls(support, weights[support], intercept)
 
 
-class BaselineRegressor(RuleRegressor):
+class Baseline(RuleEstimator):
     """A learner to compare with.
 
     `source` says where candidates come from: "pool" is the forest that all learners share, and
-    whose candidates `fit_candidates` takes; "own" is what the learner's authors use. `variant` says
-    which version chooses among them: "published" is its authors', "paper" that to which the MOSS
-    paper compares, as its notebooks have it.
+    whose candidates `fit_candidates` takes; "own" is what the learner's authors use.
 
     A learner adds `_find_own` and `_choose`. It checks its own parameters in `_check_parameters`,
     after those that are checked here.
@@ -54,7 +54,6 @@ class BaselineRegressor(RuleRegressor):
 
     max_rules: int
     source: Source
-    variant: Variant
 
     @abstractmethod
     def _find_own(self, rows: Rows) -> Candidates:
@@ -70,7 +69,6 @@ class BaselineRegressor(RuleRegressor):
     def _check_parameters(self) -> None:
         check_integer("max_rules", self.max_rules)
         check_choice("source", self.source, get_args(Source))
-        check_choice("variant", self.variant, get_args(Variant))
 
     @property
     def _finds_alone(self) -> bool:
@@ -79,20 +77,71 @@ class BaselineRegressor(RuleRegressor):
     def _find(self, rows: Rows) -> Candidates:
         return self._find_own(rows) if self._finds_alone else super()._find(rows)
 
-    def _learn(self, rows: Rows | None) -> None:
+    def _choice(self, rows: Rows | None) -> Choice | None:
+        """Return the choice among the candidates; None where there are none."""
         if rows is None and self.source == "own":
             raise InvalidParameter(
                 "source is 'own', and candidates found before would take its place; call fit, or "
                 "set source='pool'."
             )
-        candidates, statistics = self.candidates_, self.candidates_.statistics
-        choice = Choice.of_weights(np.empty(0), 0.0)
-        if len(candidates) > 0:
-            choice = self._choose(candidates, rows)
+        return self._choose(self.candidates_, rows) if len(self.candidates_) > 0 else None
+
+
+class BaselineRegressor(Baseline, RuleRegressor):
+    """A regressor to compare with.
+
+    `variant` says which version chooses among candidates: "published" is its authors', "paper" that
+    to which the MOSS paper compares, as its notebooks have it.
+    """
+
+    variant: Variant
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("variant", self.variant, get_args(Variant))
+
+    def _learn(self, rows: Rows | None) -> None:
+        statistics = self.candidates_.statistics
+        choice = self._choice(rows) or Choice.of_weights(np.empty(0), 0.0)
         self.rules_ = RuleSet.from_candidates(
-            candidates,
+            self.candidates_,
             choice.support,
             choice.weights * statistics.target_scale,
             statistics.target_mean + choice.intercept * statistics.target_scale,
             target=self._target_name,
         )
+
+
+class BaselineClassifier(Baseline, RuleClassifier):
+    """A classifier to compare with: weights and intercept of its choice are log-odds.
+
+    The MOSS paper compares regressors only, so there is one version, that of the authors.
+    """
+
+    class_weight: Any
+    _figures: tuple[str, ...] = ()  # attributes that a model of several classes has by class
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_class_weight(self.class_weight)
+
+    def _learn(self, rows: Rows | None) -> None:
+        choice = self._choice(rows)
+        if choice is None:
+            statistics = self.candidates_.statistics
+            alone = share_log_odds(statistics.target_mean, statistics.n)
+            choice = Choice.of_weights(np.empty(0), alone)
+        self.rules_ = RuleSet.from_candidates(
+            self.candidates_,
+            choice.support,
+            choice.weights,
+            choice.intercept,
+            target=self._target_name,
+            link="logit",
+            outcome=self._outcome,
+        )
+
+    def _gather(self) -> None:
+        super()._gather()
+        for name in self._figures:
+            setattr(self, name, {label: getattr(m, name) for label, m in self.estimators_.items()})

@@ -28,7 +28,9 @@ import numpy as np
 from scipy.special import entr, expit
 
 from mossrules._kernels.lasso import descend_lasso
-from mossrules._typing import AnyArray, FloatArray, IntArray
+from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
+from mossrules.candidates import Candidates
+from mossrules.exceptions import InvalidParameter
 
 __all__ = ["Logistic"]
 
@@ -49,6 +51,19 @@ class Logistic:
     A: AnyArray
     weights: FloatArray  # h
     classes: FloatArray  # s
+
+    @classmethod
+    def of_rules(cls, candidates: Candidates) -> Logistic:
+        """Return the loss of columns that are 1 where a rule holds and 0 elsewhere."""
+        patterns = candidates.patterns
+        if patterns is None:
+            raise InvalidParameter(
+                "The candidates were found without the patterns that the logistic loss is of; find "
+                "them with patterns=True."
+            )
+        active = patterns.active(np.arange(patterns.m)).T
+        h = patterns.positives + patterns.negatives
+        return cls(np.ascontiguousarray(active), h, patterns.positives / h)
 
     @classmethod
     def merged(cls, A: AnyArray, weights: FloatArray, classes: FloatArray) -> Logistic:
@@ -93,6 +108,11 @@ class Logistic:
     def take(self, positions: IntArray) -> Logistic:
         """Return some of the columns."""
         return Logistic(self.A[positions], self.weights, self.classes)
+
+    def of_rows(self, which: BoolArray) -> Logistic:
+        """Return the same columns on some of the rows; those of 0 and 1 are merged again."""
+        A, h, s = self.A[:, which], self.weights[which], self.classes[which]
+        return Logistic.merged(A, h, s) if A.dtype == bool else Logistic(A, h, s)
 
     # --- at given weights -----------------------------------------------------------------------
 

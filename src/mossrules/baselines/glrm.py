@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from mossrules._checks import check_integer, check_number
-from mossrules.baselines._base import BaselineRegressor, Choice, Source, Variant
+from mossrules.baselines._base import Baseline, BaselineRegressor, Choice, Source, Variant
 from mossrules.baselines._columns import Prices
 from mossrules.baselines._design import Design
 from mossrules.baselines._glrm import (
@@ -18,23 +18,92 @@ from mossrules.baselines._glrm import (
     prices_in_proportion,
     prices_of_length,
 )
+from mossrules.baselines._masters import LogisticMaster, SquaredMaster
 from mossrules.candidates import Candidates, encode_rows
 from mossrules.chunks import resolve_n_jobs
 from mossrules.estimators.choices import untied
-from mossrules.estimators.finding import no_candidates
+from mossrules.estimators.finding import no_candidates, tells_apart
 from mossrules.estimators.fitting import refit_weights
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidTable, SolveLimitWarning
 from mossrules.generators import ForestGenerator
+from mossrules.patterns import compute_patterns
 from mossrules.pool import CandidatePool
 from mossrules.statistics import compute_statistics
 
-__all__ = ["GlrmRegressor"]
+__all__ = ["GeneratedRules", "GlrmRegressor"]
 
 PAPER_LENGTH_PRICE = 0.005  # lambda_1 in the notebooks of the MOSS paper
 
 
-class GlrmRegressor(BaselineRegressor):
+class GeneratedRules(Baseline):
+    """What GLRM is for any target: column generation, and a path of prices."""
+
+    _of_classes = False  # whether the loss is the logistic one
+    strength_: float
+    length_price: float
+    beam_width: int
+    max_length: int
+    n_bins: int
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("length_price", self.length_price, least=0.0)
+        check_integer("beam_width", self.beam_width)
+        check_integer("max_length", self.max_length)
+
+    def _prices(self) -> Prices:
+        return prices_in_proportion(self.length_price)
+
+    def _find_own(self, rows: Rows) -> Candidates:
+        nothing = no_candidates(rows, n_trees=1)
+        if rows.is_constant or not tells_apart(rows):
+            return nothing
+        jobs = resolve_n_jobs(self.n_jobs)
+        try:
+            data = encode_rows(
+                rows.table,
+                rows.target,
+                rows.weights,
+                ForestGenerator(),
+                n_bins=self.n_bins,
+                chunk_rows=None,
+                n_jobs=jobs,
+                progress=None,
+            )
+        except InvalidTable:
+            return nothing  # the table was seen to be sound: all its columns are constant
+        unit = float(data.moments.variance) ** 0.5 * data.target_grid.step
+        generated = generate_rules(
+            data,
+            self._prices(),
+            self.max_rules,
+            width=self.beam_width,
+            max_length=self.max_length,
+            master=LogisticMaster if self._of_classes else SquaredMaster,
+            scale=unit if self._of_classes else 1.0,
+        )
+        if not generated.converged:
+            warnings.warn(
+                "Column generation stopped before all worthwhile rules were added; lower "
+                "max_length or max_rules.",
+                SolveLimitWarning,
+                stacklevel=4,
+            )
+        if not generated.rules:
+            return nothing
+        rules = tuple(sorted(generated.rules, key=lambda rule: rule.sort_key))
+        pool = CandidatePool(rules, (frozenset({0}),) * len(rules), n_trees=1)
+        statistics = compute_statistics(data, pool, n_jobs=jobs)
+        patterns = compute_patterns(data, pool, n_jobs=jobs) if self._of_classes else None
+        return Candidates(data.binning, pool, statistics, patterns)
+
+    def _take(self, candidates: Candidates) -> None:
+        self.strength_ = float("nan")  # without candidates there is none
+        super()._take(candidates)
+
+
+class GlrmRegressor(GeneratedRules, BaselineRegressor):
     """GLRM: weights for conjunctions, most of them zero, by a penalty that grows with length.
 
     Squared error plus (lambda_0 + lambda_1 * literals) / 2 times the size of each weight, for a
@@ -89,8 +158,6 @@ class GlrmRegressor(BaselineRegressor):
     (5, True)
     """
 
-    strength_: float
-
     def __init__(
         self,
         max_rules: int = 15,
@@ -124,58 +191,10 @@ class GlrmRegressor(BaselineRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("length_price", self.length_price, least=0.0)
-        check_integer("beam_width", self.beam_width)
-        check_integer("max_length", self.max_length)
-
     def _prices(self) -> Prices:
-        if self.variant == "published":
-            return prices_in_proportion(self.length_price)
-        return prices_of_length(PAPER_LENGTH_PRICE)
-
-    def _find_own(self, rows: Rows) -> Candidates:
-        nothing = no_candidates(rows, n_trees=1)
-        if rows.is_constant:
-            return nothing
-        jobs = resolve_n_jobs(self.n_jobs)
-        try:
-            data = encode_rows(
-                rows.table,
-                rows.target,
-                rows.weights,
-                ForestGenerator(),
-                n_bins=self.n_bins,
-                chunk_rows=None,
-                n_jobs=jobs,
-                progress=None,
-            )
-        except InvalidTable:
-            return nothing  # the table was seen to be sound: all its columns are constant
-        generated = generate_rules(
-            data,
-            self._prices(),
-            self.max_rules,
-            width=self.beam_width,
-            max_length=self.max_length,
-        )
-        if not generated.converged:
-            warnings.warn(
-                "Column generation stopped before all worthwhile rules were added; lower "
-                "max_length or max_rules.",
-                SolveLimitWarning,
-                stacklevel=4,
-            )
-        if not generated.rules:
-            return nothing
-        rules = tuple(sorted(generated.rules, key=lambda rule: rule.sort_key))
-        pool = CandidatePool(rules, (frozenset({0}),) * len(rules), n_trees=1)
-        return Candidates(data.binning, pool, compute_statistics(data, pool, n_jobs=jobs))
-
-    def _learn(self, rows: Rows | None) -> None:
-        self.strength_ = float("nan")  # without candidates there is none
-        super()._learn(rows)
+        if self.variant == "paper":
+            return prices_of_length(PAPER_LENGTH_PRICE)
+        return super()._prices()
 
     def _choose(self, candidates: Candidates, rows: Rows | None) -> Choice:  # noqa: ARG002
         statistics, most = candidates.statistics, self.max_rules

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._typing import FloatArray
-from mossrules.baselines._base import BaselineRegressor, Choice, Source, Variant
+from mossrules.baselines._base import Baseline, BaselineRegressor, Choice, Source, Variant
 from mossrules.baselines._boosting import BoostedTrees
 from mossrules.baselines._bootstrap import first_tree_means
 from mossrules.baselines._design import Design
 from mossrules.baselines._folds import Folds
-from mossrules.baselines._lasso import LassoPoint, lasso_at, lasso_path
+from mossrules.baselines._lasso import LassoPoint, Loss, lasso_at, lasso_path
 from mossrules.baselines._linear import LinearTerms
 from mossrules.candidates import Candidates, resolve_seed
 from mossrules.chunks import RowRange
@@ -26,7 +26,7 @@ from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.model.importance import rule_importances
 
-__all__ = ["RuleFitRegressor"]
+__all__ = ["N_FOLDS", "LassoRules", "Penalty", "RuleFitRegressor", "points_of"]
 
 Penalty = Literal["smallest", "cv"]
 Means = Literal["all", "first"]
@@ -36,7 +36,48 @@ N_ALPHAS, N_ALPHAS_OF_THE_PAPER = 100, 1000
 OVERSHOOT = 2  # the path is followed to this many times the size, as it may come back
 
 
-class RuleFitRegressor(BaselineRegressor):
+class LassoRules(Baseline):
+    """What RuleFit is for any target: boosted trees, and a path of prices."""
+
+    linear_terms: bool
+    penalty: Penalty
+    n_trees: int
+    n_bins: int
+    tree_size: float
+    learning_rate: float
+    random_state: Any
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("linear_terms", self.linear_terms, (False, True))
+        check_choice("penalty", self.penalty, get_args(Penalty))
+        self._trees(seed=0)
+
+    def _trees(self, seed: int) -> BoostedTrees:
+        return BoostedTrees(self.n_trees, self.tree_size, self.learning_rate, seed)
+
+    def _find_own(self, rows: Rows) -> Candidates:
+        return find_in_rows(
+            rows,
+            n_trees=self.n_trees,
+            generator=self._trees(resolve_seed(self.random_state)),
+            n_bins=self.n_bins,
+            inner_nodes=True,
+            n_jobs=self.n_jobs,
+        )
+
+    def _warn(self, point: LassoPoint, null_loss: float) -> None:
+        """Say so where the descent was cut short."""
+        if not point.converged:
+            warnings.warn(
+                f"The descent to the LASSO's weights ended with a gap of {point.gap:.2g} left, of "
+                f"a loss of {null_loss:.4g} without rules; lower max_rules.",
+                SolveLimitWarning,
+                stacklevel=6,
+            )
+
+
+class RuleFitRegressor(LassoRules, BaselineRegressor):
     """Rules chosen by the LASSO.
 
     The prediction is an intercept plus the weights of the rules that hold, and weights are those of
@@ -142,8 +183,6 @@ class RuleFitRegressor(BaselineRegressor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("linear_terms", self.linear_terms, (False, True))
-        check_choice("penalty", self.penalty, get_args(Penalty))
         if self.variant == "paper" and self.linear_terms:
             raise InvalidParameter(
                 "The MOSS paper compares with rules alone; set linear_terms=False, or "
@@ -161,20 +200,6 @@ class RuleFitRegressor(BaselineRegressor):
                 "means='first' is for variant='paper' with source='pool', generator='forest' and "
                 "an integer as random_state; set these, or means='all'."
             )
-        self._trees(seed=0)
-
-    def _trees(self, seed: int) -> BoostedTrees:
-        return BoostedTrees(self.n_trees, self.tree_size, self.learning_rate, seed)
-
-    def _find_own(self, rows: Rows) -> Candidates:
-        return find_in_rows(
-            rows,
-            n_trees=self.n_trees,
-            generator=self._trees(resolve_seed(self.random_state)),
-            n_bins=self.n_bins,
-            inner_nodes=True,
-            n_jobs=self.n_jobs,
-        )
 
     # --- choice ---------------------------------------------------------------------------------
 
@@ -186,13 +211,7 @@ class RuleFitRegressor(BaselineRegressor):
         choose = self._as_the_paper if self.variant == "paper" else self._as_published
         point, choice = choose(candidates, rows)
         self.alpha_ = point.alpha
-        if not point.converged:
-            warnings.warn(
-                f"The descent to the LASSO's weights ended with a gap of {point.gap:.2g} left, of "
-                f"a sum of squares of {candidates.statistics.yy:.4g}; lower max_rules.",
-                SolveLimitWarning,
-                stacklevel=5,
-            )
+        self._warn(point, 0.5 * candidates.statistics.yy)
         return choice
 
     def _as_published(self, candidates: Candidates, rows: Rows | None) -> tuple[LassoPoint, Choice]:
@@ -201,7 +220,7 @@ class RuleFitRegressor(BaselineRegressor):
         if self.linear_terms or self.penalty == "cv":
             folds, terms = self._read(candidates, rows)
             design = folds.design()
-        points = _points(design, self.max_rules, n_alphas=N_ALPHAS)
+        points = points_of(design, self.max_rules)
         point = points[-1] if folds is None or self.penalty == "smallest" else _best(points, folds)
         rules, linear = np.split(point.weights, [len(candidates)])
         self.linear_ = terms.weighed(linear * terms.factors * statistics.target_scale)
@@ -223,7 +242,7 @@ class RuleFitRegressor(BaselineRegressor):
         nothing = np.zeros(len(candidates))
         raw = Design(statistics.G, statistics.q, statistics.yy, statistics.n, nothing)
         size = untied(statistics.counts, self.max_rules)
-        points = _points(raw.scaled(factors), size, n_alphas=N_ALPHAS_OF_THE_PAPER)
+        points = points_of(raw.scaled(factors), size, n_alphas=N_ALPHAS_OF_THE_PAPER)
         point = next((each for each in points if each.size == size), points[-1])
         return point, Choice.of_weights(point.weights * means, 0.0)
 
@@ -267,9 +286,9 @@ class RuleFitRegressor(BaselineRegressor):
         return amounts / total if total > 0 else amounts
 
 
-def _points(design: Design, size: int, *, n_alphas: int) -> list[LassoPoint]:
+def points_of(loss: Loss, size: int, *, n_alphas: int = N_ALPHAS) -> list[LassoPoint]:
     """Return the points of the path with at most so many weights."""
-    path = lasso_path(design, n_alphas=n_alphas)
+    path = lasso_path(loss, n_alphas=n_alphas)
     followed = takewhile(lambda point: point.size <= OVERSHOOT * size, path)
     return [point for point in followed if point.size <= size]
 

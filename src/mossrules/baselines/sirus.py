@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from mossrules._checks import check_number
+from mossrules._typing import FloatArray, IntArray
 from mossrules.baselines._agreement import STEP, settled_trees
-from mossrules.baselines._base import BaselineRegressor, Choice, Source, Variant
+from mossrules.baselines._base import Baseline, BaselineRegressor, Choice, Source, Variant
 from mossrules.baselines._design import Design
 from mossrules.baselines._folds import Folds
 from mossrules.baselines._independence import independent_rules
@@ -21,14 +22,76 @@ from mossrules.estimators.fitting import refit_weights
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 
-__all__ = ["SirusRegressor"]
+__all__ = ["FrequentRules", "SirusRegressor"]
 
 N_FOLDS = 10
 AGREEMENT = 0.95  # between two forests, on average, when there are enough trees
 MAX_TREES = 64_000
 
 
-class SirusRegressor(BaselineRegressor):
+class FrequentRules(Baseline):
+    """What SIRUS is for any target: the most frequent rules that do not depend on others."""
+
+    p0: float | None
+    n_trees: int | Literal["auto"]
+    generator: Any
+    random_state: Any
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.p0 is not None and check_number("p0", self.p0, least=0.0) >= 1:
+            raise InvalidParameter(f"p0 is {self.p0!r}; pass a share of the trees in [0, 1).")
+        if self.n_trees == "auto" and (
+            self.source == "pool" or not isinstance(self.generator, str)
+        ):
+            raise InvalidParameter(
+                "n_trees is 'auto', which is for a forest of SIRUS's own; pass a number of trees, "
+                "or set source='own' and generator='forest'."
+            )
+
+    def _find_own(self, rows: Rows) -> Candidates:
+        parameters = {**generation(self), "inner_nodes": True}
+        if self.n_trees != "auto":
+            return find_in_rows(rows, **parameters)
+        parameters["random_state"] = resolve_seed(self.random_state)  # a generator moves on
+        asked, n_trees = 0, STEP
+        while True:
+            candidates = find_in_rows(rows, **{**parameters, "n_trees": n_trees})
+            enough = settled_trees(candidates.pool, AGREEMENT, after=asked)
+            if enough == n_trees:
+                return candidates
+            if enough is not None:
+                return find_in_rows(rows, **{**parameters, "n_trees": enough})
+            if n_trees >= MAX_TREES:
+                warnings.warn(
+                    f"Forests of {n_trees} trees would still not agree to {AGREEMENT:.0%} on the "
+                    "rules to take; the model is that of the last one.",
+                    SolveLimitWarning,
+                    stacklevel=4,
+                )
+                return candidates
+            asked, n_trees = n_trees, 2 * n_trees
+
+    def _frequent(self, candidates: Candidates) -> int:
+        """Return how many of the candidates, which are sorted, are frequent enough."""
+        if self.p0 is None:
+            return len(candidates)
+        return int(np.count_nonzero(candidates.pool.proportions > self.p0))
+
+    def _independent(self, candidates: Candidates) -> tuple[IntArray, Design, FloatArray]:
+        """Return the rules to take, their columns, and what each predicts.
+
+        That is by how much the mean target inside a rule is above that outside.
+        """
+        rules = candidates.pool.rules[: self._frequent(candidates)]
+        support = independent_rules(rules, candidates.binning, self.max_rules)
+        design = Design.of_rules(candidates.statistics).take(support)
+        spread = np.diagonal(design.C)
+        steps = np.divide(design.c, spread, out=np.zeros_like(design.c), where=spread > 0)
+        return support, design, steps
+
+
+class SirusRegressor(FrequentRules, BaselineRegressor):
     """The most frequent rules of a forest.
 
     As published, a rule is left out if it is a linear combination of more frequent ones (such as a
@@ -116,57 +179,14 @@ class SirusRegressor(BaselineRegressor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.p0 is not None and check_number("p0", self.p0, least=0.0) >= 1:
-            raise InvalidParameter(f"p0 is {self.p0!r}; pass a share of the trees in [0, 1).")
         if self.ridge not in ("gcv", "cv"):
             check_number("ridge", self.ridge)
-        if self.n_trees == "auto" and (
-            self.source == "pool" or not isinstance(self.generator, str)
-        ):
-            raise InvalidParameter(
-                "n_trees is 'auto', which is for a forest of SIRUS's own; pass a number of trees, "
-                "or set source='own' and generator='forest'."
-            )
-
-    # --- candidates -----------------------------------------------------------------------------
-
-    def _find_own(self, rows: Rows) -> Candidates:
-        parameters = {**generation(self), "inner_nodes": True}
-        if self.n_trees != "auto":
-            return find_in_rows(rows, **parameters)
-        parameters["random_state"] = resolve_seed(self.random_state)  # a generator moves on
-        asked, n_trees = 0, STEP
-        while True:
-            candidates = find_in_rows(rows, **{**parameters, "n_trees": n_trees})
-            enough = settled_trees(candidates.pool, AGREEMENT, after=asked)
-            if enough == n_trees:
-                return candidates
-            if enough is not None:
-                return find_in_rows(rows, **{**parameters, "n_trees": enough})
-            if n_trees >= MAX_TREES:
-                warnings.warn(
-                    f"Forests of {n_trees} trees would still not agree to {AGREEMENT:.0%} on the "
-                    "rules to take; the model is that of the last one.",
-                    SolveLimitWarning,
-                    stacklevel=4,
-                )
-                return candidates
-            asked, n_trees = n_trees, 2 * n_trees
-
-    # --- choice ---------------------------------------------------------------------------------
 
     def _choose(self, candidates: Candidates, rows: Rows | None) -> Choice:
-        frequent = len(candidates)
-        if self.p0 is not None:
-            frequent = int(np.count_nonzero(candidates.pool.proportions > self.p0))
         if self.variant == "paper":
-            return _most_frequent(candidates, min(self.max_rules, frequent))
-        rules = candidates.pool.rules[:frequent]
-        support = independent_rules(rules, candidates.binning, self.max_rules)
-        design = Design.of_rules(candidates.statistics).take(support)
-        # By how much the mean inside a rule is above that outside: what the rule predicts.
-        spread = np.diagonal(design.C)
-        steps = np.divide(design.c, spread, out=np.zeros_like(design.c), where=spread > 0)
+            most = min(self.max_rules, self._frequent(candidates))
+            return _most_frequent(candidates, most)
+        support, design, steps = self._independent(candidates)
         w = steps
         if np.count_nonzero(steps) > 1:
             outputs = design.scaled(steps)

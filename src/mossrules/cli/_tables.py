@@ -184,14 +184,16 @@ MEASURES = ("dice", "jaccard", "ochiai", "pog", "nogueira")
 
 def learners_table(found: Evaluation) -> Table:
     """Return one line for each learner."""
+    from mossrules.evaluation.metrics import LABELS  # noqa: PLC0415  loads scikit-learn
+
     table = Table()
     table.add_column("learner", no_wrap=True)
-    for heading in ("R2", "Dice", "rules", "seconds", "rank"):
+    for heading in (LABELS[found.metric], "Dice", "rules", "seconds", "rank"):
         table.add_column(heading, justify="right", no_wrap=True)
     for each in found.summaries:
         cells = (
             each.learner,
-            f"{_figure(each.r2, '.3f')} +- {_figure(each.r2_se, '.3f')}",
+            f"{_figure(each.score, '.3f')} +- {_figure(each.score_se, '.3f')}",
             "-" if each.dice is None else _interval(each.dice),
             _figure(each.n_rules, ".3g"),
             _figure(each.search_seconds + each.seconds, ".2g"),

@@ -16,10 +16,12 @@ from mossrules.cli._console import out, print_json, print_line
 from mossrules.cli._figures import check_plot, drawn
 from mossrules.cli._learning import (
     evaluated,
+    forest_parameters,
     moss_parameters,
-    read_training_file,
+    read_for_task,
 )
 from mossrules.cli._tables import as_csv, learners_table
+from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
     from mossrules.evaluation import Evaluation
@@ -41,10 +43,20 @@ class LearnerName(StrEnum):
     RULEFIT = "RuleFit"
 
 
+class MetricName(StrEnum):
+    """What classifiers are ranked by."""
+
+    AUC = "auc"
+    LOG_LOSS = "log_loss"
+    BALANCED_ACCURACY = "balanced_accuracy"
+    BRIER = "brier"
+
+
 @options.gathered
 def compare(
     *,
     file: options.File,
+    task: options.TaskOption = options.Task.AUTO,
     learner: Annotated[
         list[LearnerName] | None,
         typer.Option(
@@ -53,6 +65,10 @@ def compare(
             help="Learner to take part; may be repeated. All of them by default.",
             show_default=False,
         ),
+    ] = None,
+    metric: Annotated[
+        MetricName | None,
+        typer.Option(help="What classifiers are ranked by; auc by default.", show_default=False),
     ] = None,
     folds: options.Folds = 10,
     identity: options.IdentityOption = options.Identity.CODES,
@@ -77,17 +93,19 @@ def compare(
             check_place(path)
     if plot is not None:
         check_plot(plot)
-    table = read_training_file(file)
+    table, kind = read_for_task(file, task)
+    classes = kind is options.Task.CLASSIFICATION
+    own = {"gap": gap, **moss_parameters(moss, table, file.target)}
+    compared = (
+        classifiers(learner, own, max_rules=max_rules, **forest_parameters(forest))
+        if classes
+        else learners(table, learner, own, max_rules=max_rules, **asdict(forest))
+    )
     found = evaluated(
-        learners(
-            table,
-            learner,
-            {"gap": gap, **moss_parameters(moss, table, file.target)},
-            max_rules=max_rules,
-            **asdict(forest),
-        ),
+        compared,
         table,
         file.target,
+        metric=None if metric is None else metric.value,
         cv=folds,
         identity=identity.value,
         checkpoint=checkpoint,
@@ -119,10 +137,36 @@ def learners(
     return found
 
 
+def classifiers(
+    names: list[LearnerName] | None, moss: dict[str, Any], **shared: Any
+) -> dict[str, Any]:
+    """Return the classifiers that were asked for; `moss` are parameters of MOSS alone."""
+    from mossrules import MossClassifier, baselines  # noqa: PLC0415  loads numba
+    from mossrules.experiments.protocols import MOSS  # noqa: PLC0415
+
+    others = {
+        "GLRM": baselines.GlrmClassifier,
+        "SIRUS": baselines.SirusClassifier,
+        "RuleFit": baselines.RuleFitClassifier,
+    }
+    wanted = dict.fromkeys(each.value for each in names or LearnerName)
+    if names is None:
+        del wanted["FIRE"]
+    elif "FIRE" in wanted:
+        raise InvalidParameter("FIRE is for numbers and not for classes; leave it out.")
+    return {
+        name: MossClassifier(stability=MOSS[name], **moss, **shared)
+        if name in MOSS
+        else others[name](**shared)
+        for name in wanted
+    }
+
+
 def content(found: Evaluation) -> dict[str, Any]:
     """Return a comparison for machines."""
     return {
         "identity": found.identity,
+        "metric": found.metric,
         "learners": listed(found.summary_columns()),
         "folds": listed(found.columns()),
         "seconds": found.seconds,
@@ -146,6 +190,8 @@ def listed(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 def show(found: Evaluation) -> None:
     """Print a comparison for people."""
+    from mossrules.evaluation.metrics import LABELS  # noqa: PLC0415  loads scikit-learn
+
     print_line(
         ("Learners on rows they have not seen", "bold"),
         f": means of {found.n_folds} folds, and how far the rules of the folds agree (Dice, same "
@@ -158,6 +204,7 @@ def show(found: Evaluation) -> None:
     if stopped:
         print_line(f"{stopped} choices ran out of time; allow more, or a larger gap.")
     print_line(
-        "The rank is the mean of those by R2 and by Dice, 1 being the best; seconds are those of "
+        f"The rank is the mean of those by {LABELS[found.metric]} and by Dice, 1 being the best; "
+        "seconds are those of "
         f"a fold, with the search that learners share. {found!r}"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -251,9 +251,13 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
 
     def _gather(self) -> None:
         """Set what a model of several classes has, from its members."""
-        self.rules_ = RuleSets({label: each.rules_ for label, each in self.estimators_.items()})
+        self.rules_ = self._joined({label: m.rules_ for label, m in self.estimators_.items()})
         for name in ("candidates_", "pool_"):
             setattr(self, name, {label: getattr(m, name) for label, m in self.estimators_.items()})
+
+    def _joined(self, by_class: dict[Label, RuleSet]) -> Any:
+        """Return the rule sets of several classes as one model."""
+        return RuleSets(by_class)
 
     # --- using ----------------------------------------------------------------------------------
 
@@ -285,5 +289,5 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
     def feature_importances_(self) -> FloatArray:
         """Share of each column of X in what the rules move; the mean over classes."""
         check_is_fitted(self)
-        sets = [*self.rules_.values()] if isinstance(self.rules_, RuleSets) else [self.rules_]
+        sets = [*self.rules_.values()] if isinstance(self.rules_, Mapping) else [self.rules_]
         return np.asarray(np.mean([column_shares(each) for each in sets], axis=0))

@@ -208,6 +208,8 @@ gap, time_limit, constraints, random_state, n_jobs, verbose
         for name in ("solution_", "problem_"):
             setattr(self, name, self._by_class(lambda each, name=name: getattr(each, name)))
         self._frontiers = {}
+        if hasattr(self, "evaluation_"):
+            del self.evaluation_  # of an earlier fit; members have their own
 
     def _by_class(self, find: Any) -> dict[Any, Any]:
         return {label: find(member) for label, member in self.estimators_.items()}

@@ -17,7 +17,7 @@ from mossrules.grid import integer_weights
 from mossrules.pool import CandidatePool
 from mossrules.statistics import Statistics
 
-__all__ = ["GENERATION", "candidates_for", "find_in_rows", "generation"]
+__all__ = ["GENERATION", "candidates_for", "find_in_rows", "generation", "tells_apart"]
 
 # Parameters that decide which candidates are found, under the names they have in `find_candidates`.
 GENERATION = ("n_trees", "max_depth", "n_bins", "max_features", "generator", "random_state")
@@ -63,7 +63,7 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
 
 def find_in_rows(rows: Rows, *, n_trees: int = 2000, **parameters: Any) -> Candidates:
     """Return the candidates of rows that were read; none where there is nothing to find."""
-    if rows.is_constant or not _tells_apart(rows):
+    if rows.is_constant or not tells_apart(rows):
         return no_candidates(rows, n_trees)
     parameters = {"n_trees": n_trees, "sample_weight": rows.weights, **parameters}
     try:
@@ -74,7 +74,7 @@ def find_in_rows(rows: Rows, *, n_trees: int = 2000, **parameters: Any) -> Candi
         return no_candidates(rows, n_trees)
 
 
-def _tells_apart(rows: Rows) -> bool:
+def tells_apart(rows: Rows) -> bool:
     """Whether the target differs among rows whose weights are more than nothing to the largest."""
     if rows.weights is None:
         return True

@@ -8,10 +8,10 @@ from threading import Event
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from mossrules._checks import check_integer
-from mossrules._typing import AnyArray, IntArray
+from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter
 
@@ -23,22 +23,25 @@ Split = tuple[IntArray, IntArray]  # positions, among the rows to learn from, to
 FEWEST = 2  # rows to test: R2 of a single one is not defined
 
 
-def split_rows(rows: Rows, cv: Any, groups: Any = None, *, fewer: bool = False) -> list[Split]:
+def split_rows(
+    rows: Rows, cv: Any, groups: Any = None, *, fewer: bool = False, stratify: bool = False
+) -> list[Split]:
     """Return the training and test rows of each fold.
 
     A number of folds deals out the rows, in the order that `settle_rows` gives them: that order
     looks random but is the rows' own, so folds do not depend on the order in which rows were given.
     Rows that are alike, and so repetitions of a row, come to different folds, as they mostly would
-    by chance. With groups, rows of a group stay together. If there can be `fewer` folds, there are
-    as many as have enough rows to test.
+    by chance. With groups, rows of a group stay together. To `stratify` is to deal out the rows of
+    each target by themselves, so that all folds have the same share of it. If there can be `fewer`
+    folds, there are as many as have enough rows to test.
 
     A splitter of scikit-learn, or pairs of positions, refer to rows in the order given.
     """
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         folds = check_integer("cv", cv, least=2)
         if groups is None:
-            return _deal(len(rows.target), folds, fewer=fewer)
-        cv = GroupKFold(folds)
+            return _deal(rows.target, folds, fewer=fewer, stratify=stratify)
+        cv = StratifiedGroupKFold(folds) if stratify else GroupKFold(folds)
     if hasattr(cv, "split") and not isinstance(cv, str):
         cv = cv.split(np.empty((len(rows.given), 0)), rows.given, groups)
     if isinstance(cv, str) or not isinstance(cv, Iterable):
@@ -73,7 +76,8 @@ def over_folds(
             raise
 
 
-def _deal(n_rows: int, folds: int, *, fewer: bool) -> list[Split]:
+def _deal(target: FloatArray, folds: int, *, fewer: bool, stratify: bool) -> list[Split]:
+    n_rows = len(target)
     most = n_rows // FEWEST
     if most < (2 if fewer else folds):
         raise InvalidParameter(
@@ -81,7 +85,9 @@ def _deal(n_rows: int, folds: int, *, fewer: bool) -> list[Split]:
             f"rows{', or ask for fewer folds' if most > 1 else ''}."
         )
     folds = min(folds, most)
-    fold = np.arange(n_rows) % folds
+    order = np.argsort(target, kind="stable") if stratify else np.arange(n_rows)
+    fold = np.empty(n_rows, dtype=np.int64)
+    fold[order] = np.arange(n_rows) % folds
     return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(folds)]
 
 

@@ -39,7 +39,8 @@ def read_labelled(
     """Return the rows with their classes; names and number of features are set as well."""
     table, column, weights = _read(estimator, X, y, sample_weight)
     classes, codes = read_labels(column, table.n_rows)
-    return Labelled(table, classes, codes, weigh_classes(classes, codes, weights, class_weight))
+    factors = weigh_classes(classes, codes, weights, class_weight)
+    return Labelled(table, classes, codes, weights, factors)
 
 
 def _read(

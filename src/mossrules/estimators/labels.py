@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from mossrules._checks import check_number
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.columns import NUMBERS, Column, Kind, Label
-from mossrules.estimators.order import Rows, settle_rows
+from mossrules.estimators.order import Rows, are_repetitions, settle_rows, take_rows
 from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError
 from mossrules.table import Table
 
@@ -20,17 +20,34 @@ __all__ = ["Labelled", "check_class_weight", "plain_label", "read_labels", "weig
 
 @dataclass(frozen=True)
 class Labelled:
-    """Rows as they were given, each with the position of its class among the classes."""
+    """Rows as they were given, each with the position of its class among the classes.
+
+    `factors` multiply the weights of the rows of each class; None where there are none.
+    """
 
     table: Table
     classes: AnyArray
     codes: IntArray
     weights: FloatArray | None
+    factors: FloatArray | None
 
     def rows(self, position: int) -> Rows:
-        """Return the rows to learn from, with the target 1 in a class and 0 elsewhere."""
+        """Return the rows to learn from, with the target 1 in a class and 0 elsewhere.
+
+        Whole weights are repetitions of rows, whatever the weights of classes. Other weights are
+        scaled to a mean of 1, since what the rows say is held against what is known beforehand.
+        """
         target = (self.codes == position).astype(np.float64)
-        return settle_rows(self.table, target, self.weights)
+        if self.factors is None:
+            return settle_rows(self.table, target, _scaled(self.weights))
+        factors = self.factors[self.codes]
+        if self.weights is None or not are_repetitions(self.weights):
+            given = 1.0 if self.weights is None else self.weights
+            return settle_rows(self.table, target, _scaled(given * factors))
+        repeated = np.repeat(np.arange(len(target)), self.weights.astype(np.int64))
+        table = take_rows(self.table, repeated)
+        found = settle_rows(table, target[repeated], _scaled(factors[repeated]))
+        return replace(found, origin=repeated[found.origin], given=target)
 
 
 def read_labels(column: Column, n_rows: int, *, least: int = 2) -> tuple[AnyArray, IntArray]:
@@ -105,11 +122,12 @@ def check_class_weight(class_weight: Any) -> None:
 def weigh_classes(
     classes: AnyArray, codes: IntArray, weights: FloatArray | None, class_weight: Any
 ) -> FloatArray | None:
-    """Return the weights of rows with those of their classes; None when all rows count alike.
+    """Return what the weights of the rows of each class are multiplied by; None for nothing.
 
     "balanced" gives all classes the same total, and all rows together the total they had.
     """
     check_class_weight(class_weight)
+    factors = None
     given = np.ones(len(codes)) if weights is None else weights
     totals: FloatArray = np.bincount(codes, given, minlength=len(classes)).astype(np.float64)
     if class_weight is not None:
@@ -118,12 +136,20 @@ def weigh_classes(
             if isinstance(class_weight, str)
             else _from_mapping(classes, class_weight)
         )
-        weights, totals = given * factors[codes], totals * factors
+        totals = totals * factors
     if np.count_nonzero(totals) < 2:
         raise InvalidTarget(
             "The weights leave rows of fewer than two classes; let rows of another class count."
         )
-    return weights
+    return factors
+
+
+def _scaled(weights: FloatArray | None) -> FloatArray | None:
+    """Return weights of mean 1 over the rows that count, unless they are repetitions."""
+    if weights is None or are_repetitions(weights):
+        return weights
+    scaled = weights / weights.max()  # first, so that no sum overflows
+    return np.asarray(scaled * (np.count_nonzero(scaled) / scaled.sum()))
 
 
 def _balanced(totals: FloatArray) -> FloatArray:

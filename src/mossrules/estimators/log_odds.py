@@ -11,7 +11,8 @@ Without a row of class y, by one Newton step, its log-odds would be
 
     eta - g (y - p) / (1 - g p (1 - p))
 
-so that each training row has a prediction by weights that were fitted without it, at no cost. The
+so that each training row has a prediction by weights that were fitted without it, at no cost.
+(Sample weights count as numbers of rows: what is left out is one of them.) The
 choice of the rules has seen it all the same: what a model does on other rows, `evaluate` tells.
 """
 

@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 from threading import Event, Lock
 from typing import Any, get_args
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from mossrules._checks import check_number
+from mossrules._typing import AnyArray
 from mossrules.chunks import resolve_n_jobs
 from mossrules.estimators.choices import check_choice
 from mossrules.estimators.cross_validation import EvaluationProgress
 from mossrules.estimators.folds import Split, over_folds, split_rows
-from mossrules.estimators.inputs import read_training, target_name
-from mossrules.estimators.order import Rows
+from mossrules.estimators.inputs import read_labelled, read_training
+from mossrules.estimators.order import Rows, settle_rows
 from mossrules.evaluation.learners import Fold, Learner, Source, check_prepare, read_learners
+from mossrules.evaluation.metrics import METRICS, Task, task_of
 from mossrules.evaluation.record import Record
 from mossrules.evaluation.results import Evaluation, LearnerFold
 from mossrules.exceptions import InvalidParameter
@@ -42,6 +45,7 @@ def evaluate(
     sample_weight: Any = None,
     identity: Identity = "codes",
     overlap: float = SAME_ROWS,
+    metric: str | None = None,
     prepare: Any = None,
     vary_seed: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -50,6 +54,11 @@ def evaluate(
     verbose: bool = False,
 ) -> Evaluation:
     """Cross-validate learners side by side: R2, the stability of their rules, sizes and times.
+
+    Of classifiers it is AUC in place of R2, beside the log-loss, the balanced accuracy and the
+    Brier score. Of more than two classes, AUC is the mean over classes of each against all others,
+    the Brier score adds up over classes (while of two it is that of the second), and the stability
+    of rules is not measured, as there is a rule set for each class.
 
     On each fold candidate rules are found once for all learners of this package whose parameters of
     the search agree (see `mossrules.estimators.generation`). That takes most of the time, and is
@@ -61,7 +70,7 @@ def evaluate(
 
     Parameters
     ----------
-    learners : dict from names to regressors
+    learners : dict from names to regressors, or to classifiers
         `MossRegressor`, those of `mossrules.baselines`, and any other of scikit-learn. Stability is
         measured where a fitted model has `rules_`, a `RuleSet`, and missing elsewhere. They are not
         fitted themselves. A generator as `random_state` gives all folds one seed.
@@ -69,9 +78,13 @@ def evaluate(
         Other learners have rows of X as it is given: they may need numbers, without missing ones.
         Weights count on test rows too.
     cv, groups : as in `evaluate_frontier`
+        A number of folds has the same share of each class in all of them.
     identity, overlap
         When rules of two folds count as the same, as in `mossrules.stability.dice`; "rows" looks at
         all rows of X.
+    metric : {"auc", "log_loss", "balanced_accuracy", "brier"}, optional
+        Of classifiers, what learners are ranked by and figures show; AUC by default. All are
+        measured: see `Evaluation.by`.
     prepare : transformer of scikit-learn, optional
         Fitted, on each fold, to the training rows, and applied to training and test rows before any
         learner sees them: medians for missing values, say. It is not fitted itself, and returns a
@@ -110,9 +123,12 @@ def evaluate(
         raise InvalidParameter("progress must be a function of one EvaluationProgress, or None.")
     check_prepare(prepare, checkpoint)
     wanted = read_learners(learners, vary=vary_seed)
-    rows = read_training(BaseEstimator(), X, y, sample_weight)
-    splits = split_rows(rows, cv, groups)
-    source = Source.of(X, y, target_name(y), prepare)
+    task = task_of([(each.name, each.estimator) for each in wanted])
+    metric = METRICS[task][0] if metric is None else metric
+    check_choice("metric", metric, METRICS[task])
+    rows, classes = _read(task, X, y, sample_weight)
+    splits = split_rows(rows, cv, groups, stratify=classes is not None)
+    source = Source.of(X, y, prepare, classes)
     record = None if checkpoint is None else Record.open(checkpoint, rows, splits, wanted)
     compile_kernels()  # not in several threads, nor on anyone's time
     threads = resolve_n_jobs(n_jobs)
@@ -128,7 +144,17 @@ def evaluate(
         identity=identity,
         overlap=overlap,
         table=rows.table if identity == "rows" else None,
+        metric=metric,
     )
+
+
+def _read(task: Task, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, AnyArray | None]:
+    """Return the rows, and the classes of which their target has the positions, if it has."""
+    if task == "regression":
+        return read_training(BaseEstimator(), X, y, sample_weight), None
+    labelled = read_labelled(BaseEstimator(), X, y, sample_weight)
+    target = labelled.codes.astype(np.float64)
+    return settle_rows(labelled.table, target, labelled.weights), labelled.classes
 
 
 @dataclass

@@ -14,14 +14,14 @@ import joblib
 import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.metrics import mean_squared_error, r2_score
 
-from mossrules._typing import FloatArray, IntArray
+from mossrules._typing import AnyArray, IntArray
 from mossrules.candidates import Candidates, resolve_seed
-from mossrules.estimators.base import RuleRegressor
+from mossrules.estimators.base import RuleClassifier, RuleEstimator
 from mossrules.estimators.finding import find_in_rows, generation
-from mossrules.estimators.inputs import read_training, without
+from mossrules.estimators.inputs import read_training, target_name, without
 from mossrules.estimators.order import Rows
+from mossrules.evaluation.metrics import score_classes, score_numbers
 from mossrules.evaluation.results import FAILED, LearnerFold
 from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
 from mossrules.model import RuleSet
@@ -53,7 +53,7 @@ class Learner:
     @property
     def is_ours(self) -> bool:
         """Whether it chooses among candidates that can be shared."""
-        return isinstance(self.estimator, RuleRegressor)
+        return isinstance(self.estimator, RuleEstimator)
 
     @cached_property
     def settings(self) -> str:
@@ -103,7 +103,7 @@ def read_learners(estimators: Any, *, vary: bool = False) -> list[Learner]:
     """Return the learners of a dict, checked before any work; seeds may vary over folds."""
     if not isinstance(estimators, Mapping):
         raise UnsupportedType(
-            f"learners is a {type(estimators).__name__}; pass a dict from names to regressors, "
+            f"learners is a {type(estimators).__name__}; pass a dict from names to estimators, "
             '{"MOSS": MossRegressor()} say.'
         )
     if not estimators:
@@ -116,11 +116,11 @@ def read_learners(estimators: Any, *, vary: bool = False) -> list[Learner]:
         needed = ("fit", "predict", "get_params")
         if isinstance(estimator, type) or not all(hasattr(estimator, each) for each in needed):
             raise UnsupportedType(
-                f"The learner {name!r} is {estimator!r}; pass a regressor with fit and predict, "
+                f"The learner {name!r} is {estimator!r}; pass an estimator with fit and predict, "
                 "that is MossRegressor() and not MossRegressor."
             )
         seed = getattr(estimator, "random_state", None)
-        if isinstance(estimator, RuleRegressor):
+        if isinstance(estimator, RuleEstimator):
             estimator._check_parameters()  # noqa: SLF001  as in fit
             seed = seeds.setdefault(id(seed), resolve_seed(seed))
         known = int(seed) if isinstance(seed, int | np.integer) else None
@@ -151,11 +151,13 @@ class Source:
     X: Any
     target: str | None  # its name, if it has one
     prepare: Any = None  # transformer that each fold fits to its training rows
+    classes: AnyArray | None = None  # of which the target of rows has the positions
 
     @classmethod
-    def of(cls, X: Any, y: Any, target: str | None, prepare: Any) -> Source:
+    def of(cls, X: Any, y: Any, prepare: Any, classes: AnyArray | None = None) -> Source:
         """Return the features, without the target's column."""
-        return cls(without(X, y) if isinstance(y, str) else X, target, prepare)
+        X = without(X, y) if isinstance(y, str) else X
+        return cls(X, target_name(y), prepare, classes)
 
     def take(self, positions: IntArray) -> Any:
         """Return some rows, as a table of the same kind."""
@@ -231,9 +233,11 @@ class Fold:
 
     def _evaluate(self, learner: Learner) -> LearnerFold:
         model = learner.fresh(self.n_jobs)
-        search = self._search(model) if learner.is_ours else None
+        search = self._search(model) if learner.is_ours and self._can_share(model) else None
         begun = perf_counter()
         if search is not None:
+            if isinstance(model, RuleClassifier) and self.source.classes is not None:
+                model._take_classes(self.source.classes)  # noqa: SLF001
             model._take_found(search.candidates, self.source.target)  # noqa: SLF001
             model._learn(self.training)  # noqa: SLF001  as fit does, with rows
         else:
@@ -242,7 +246,7 @@ class Fold:
         status = getattr(getattr(model, "solution_", None), "status", None)
         if status is Status.INTERRUPTED:
             raise KeyboardInterrupt  # which a choice takes for a wish to have what there is
-        r2, error = self._score(model)
+        scores = self._score(model)
         rules = getattr(model, "rules_", None)
         rules = rules if isinstance(rules, RuleSet) else None
         pool = getattr(model, "pool_", None)
@@ -254,15 +258,25 @@ class Fold:
             fold=self.number,
             status=getattr(status, "value", "fitted"),
             seed=learner.seed,
-            r2=r2,
-            error=error,
+            scores=scores,
             seconds=seconds,
             search_seconds=float("nan") if search is None else search.seconds,
             rules=rules,
             candidates=names,
         )
 
-    def _search(self, model: RuleRegressor) -> _Search:
+    def _can_share(self, model: Any) -> bool:
+        """Whether the candidates of these rows are those that the model would look for.
+
+        Of more than two classes each has candidates of its own, and weights of classes are weights
+        of rows: such models are fitted as those of others are.
+        """
+        classes = self.source.classes
+        if classes is None:
+            return True
+        return len(classes) == 2 and getattr(model, "class_weight", None) is None
+
+    def _search(self, model: RuleEstimator) -> _Search:
         """Return the candidates of a model, found once for all that look for the same."""
         if model._finds_alone:  # noqa: SLF001
             return self._timed(lambda: model._find(self.training))  # noqa: SLF001
@@ -281,22 +295,25 @@ class Fold:
         return _Search(candidates, perf_counter() - begun, _names(candidates.pool))
 
     def _fit(self, model: Any) -> None:
-        """Fit a learner that is not ours, to rows of the table as it was given."""
-        X, y = self._seen(self.train), self.rows.target[self.train]
+        """Fit a learner to rows of the table as it was given."""
+        X, y = self._seen(self.train), self._target(self.train)
         if self.rows.weights is None:
             model.fit(X, y)
         else:
             model.fit(X, y, sample_weight=self.rows.weights[self.train])
 
-    def _score(self, model: Any) -> tuple[float, float]:
-        """Return R2 and the mean squared error on the test rows."""
-        target: FloatArray = self.rows.target[self.test]
+    def _target(self, positions: IntArray) -> AnyArray:
+        """Return the target as it was given: numbers, or labels."""
+        target, classes = self.rows.target[positions], self.source.classes
+        return target if classes is None else classes[target.astype(np.int64)]
+
+    def _score(self, model: Any) -> dict[str, float]:
+        """Return the metrics on the test rows."""
+        target, seen = self.rows.target[self.test], self._seen(self.test)
         weights = None if self.rows.weights is None else self.rows.weights[self.test]
-        found = target, model.predict(self._seen(self.test))
-        return (
-            float(r2_score(*found, sample_weight=weights)),
-            float(mean_squared_error(*found, sample_weight=weights)),
-        )
+        if self.source.classes is None:
+            return score_numbers(target, model.predict(seen), weights)
+        return score_classes(model, seen, target.astype(np.int64), self.source.classes, weights)
 
 
 def _names(pool: CandidatePool) -> frozenset[str]:

@@ -17,6 +17,7 @@ from mossrules.columns import NUMBERS
 from mossrules.estimators.folds import Split
 from mossrules.estimators.order import Rows
 from mossrules.evaluation.learners import Learner
+from mossrules.evaluation.metrics import METRICS
 from mossrules.evaluation.results import LearnerFold
 from mossrules.exceptions import InvalidFile
 from mossrules.frontier.storage import (
@@ -32,7 +33,7 @@ from mossrules.model import RuleSet
 __all__ = ["Record"]
 
 FORMAT, VERSION = "mossrules evaluation", 1
-FIGURES = ("r2", "error", "seconds", "search_seconds")
+FIGURES = ("seconds", "search_seconds")
 REMEDY = "remove it to start again"
 
 
@@ -124,6 +125,7 @@ def _to_dict(result: LearnerFold, pools: dict[str, list[str]]) -> dict[str, Any]
         "status": result.status,
         "failure": result.failure,
         "seed": result.seed,
+        **result.scores,
         **{name: getattr(result, name) for name in FIGURES},
         "rules": None if result.rules is None else json.loads(result.rules.to_json()),
         "candidates": key,
@@ -138,10 +140,18 @@ def _from_dict(content: Mapping[str, Any], pools: Mapping[str, frozenset[str]]) 
         status=str(content["status"]),
         failure=None if failure is None else str(failure),
         seed=None if content["seed"] is None else read_count(content["seed"]),
+        scores={} if failure is not None else _scores(content),
         **{name: float(read_number(content[name])) for name in FIGURES},
         rules=None if rules is None else RuleSet.from_json(json.dumps(rules)),
         candidates=None if key is None else pools[key],
     )
+
+
+def _scores(content: Mapping[str, Any]) -> dict[str, float]:
+    """Return the metrics of a model: those of classifiers, if there is any of them."""
+    of_classes = METRICS["classification"]
+    names = of_classes if of_classes[0] in content else METRICS["regression"]
+    return {name: float(read_number(content[name])) for name in names}
 
 
 def _fingerprint(rows: Rows, splits: Sequence[Split]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal
@@ -13,7 +13,9 @@ from scipy.stats import rankdata
 
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
+from mossrules.estimators.choices import check_choice
 from mossrules.estimators.evaluated import MEASURES, standard_error
+from mossrules.evaluation.metrics import LABELS, LARGER_IS_BETTER, METRICS
 from mossrules.exceptions import InvalidParameter
 from mossrules.model import RuleSet
 from mossrules.stability import Agreement, Estimate, Measure
@@ -24,7 +26,6 @@ __all__ = ["FAILED", "Evaluation", "LearnerFold", "LearnerSummary"]
 
 NAN = float("nan")
 FAILED = "failed"
-RANKS = ("rank_r2", "rank_dice", "rank_combined")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +37,25 @@ class LearnerFold:
     status: str  # "failed", "fitted", or that of the choice if it has a certificate
     failure: str | None = None  # the error's sentence
     seed: int | None = None
-    r2: float = NAN  # on the test rows
-    error: float = NAN  # mean squared error there
+    scores: Mapping[str, float] = field(default_factory=dict)  # by metric, on the test rows
     seconds: float = NAN  # to fit, once there were candidates
     search_seconds: float = NAN  # to find candidates, once for all learners that share them
     rules: RuleSet | None = None  # None for learners without rules
     candidates: frozenset[str] | None = field(default=None, repr=False)  # short names of rules
+
+    def score(self, metric: str) -> float:
+        """Return one of the scores; NaN where there is none."""
+        return self.scores.get(metric, NAN)
+
+    @property
+    def r2(self) -> float:
+        """R2 on the test rows, of a regressor."""
+        return self.score("r2")
+
+    @property
+    def error(self) -> float:
+        """Mean squared error there."""
+        return self.score("error")
 
     @property
     def failed(self) -> bool:
@@ -59,9 +73,9 @@ class LearnerSummary:
     """What one learner has made of all folds; measures of stability are None without rules."""
 
     learner: str
-    r2: float  # mean over the folds that did not fail
-    r2_se: float  # standard error of that mean
-    error: float  # mean squared error, likewise
+    metric: str  # the one that ranks are by
+    scores: Mapping[str, float]  # mean over the folds that did not fail, by metric
+    errors: Mapping[str, float]  # standard errors of these means
     n_rules: float
     failed: int  # folds
     seconds: float  # median to fit, once there were candidates
@@ -71,12 +85,37 @@ class LearnerSummary:
     ochiai: Estimate | None
     pog: Estimate | None
     nogueira: Estimate | None
-    rank_r2: float = NAN
+    rank_score: float = NAN  # by the metric
     rank_dice: float = NAN
     rank_combined: float = NAN
 
+    @property
+    def score(self) -> float:
+        """The mean of the metric that ranks are by."""
+        return self.scores.get(self.metric, NAN)
+
+    @property
+    def score_se(self) -> float:
+        """Its standard error."""
+        return self.errors.get(self.metric, NAN)
+
+    @property
+    def r2(self) -> float:
+        """Mean R2, of a regressor."""
+        return self.scores.get("r2", NAN)
+
+    @property
+    def r2_se(self) -> float:
+        """Its standard error."""
+        return self.errors.get("r2", NAN)
+
+    @property
+    def error(self) -> float:
+        """Mean squared error, of a regressor."""
+        return self.scores.get("error", NAN)
+
     def __repr__(self) -> str:
-        parts = [f"R2 {self.r2:.3f} +- {self.r2_se:.3f}"]
+        parts = [f"{LABELS[self.metric]} {self.score:.3f} +- {self.score_se:.3f}"]
         if self.dice is not None:
             parts += [f"Dice {self.dice.estimate:.3f}", f"{self.n_rules:.3g} rules"]
         if self.failed:
@@ -98,6 +137,17 @@ class Evaluation:
     identity: Identity = "codes"  # when two rules count as the same
     overlap: float = SAME_ROWS
     table: Table | None = field(default=None, repr=False)  # all rows, for the identity "rows"
+    metric: str = "r2"  # the one that learners are ranked by
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All that was measured: of regressors, or of classifiers."""
+        return next(names for names in METRICS.values() if self.metric in names)
+
+    def by(self, metric: str) -> Evaluation:
+        """Return the same results with another metric for ranks and figures: "log_loss", say."""
+        check_choice("metric", metric, self.metrics)
+        return replace(self, metric=metric)
 
     @property
     def learners(self) -> tuple[str, ...]:
@@ -143,13 +193,13 @@ class Evaluation:
     def _summarise(self, learner: str) -> LearnerSummary:
         folds = self.folds(learner)
         done = [each for each in folds if not each.failed]
-        scores = np.array([each.r2 for each in done])
+        scores = {name: np.array([each.score(name) for each in done]) for name in self.metrics}
         sizes = [float(len(rules)) for rules in self.rule_sets(learner)]
         return LearnerSummary(
             learner=learner,
-            r2=_mean(scores),
-            r2_se=standard_error(scores),
-            error=_mean([each.error for each in done]),
+            metric=self.metric,
+            scores={name: _mean(values) for name, values in scores.items()},
+            errors={name: standard_error(values) for name, values in scores.items()},
             n_rules=_mean(sizes),
             failed=len(folds) - len(done),
             seconds=_median([each.seconds for each in done]),
@@ -174,12 +224,16 @@ class Evaluation:
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the columns of `frame` as lists."""
-        names = ("learner", "fold", "status", "failure", "r2", "error", "n_rules", "seconds",
-                 "search_seconds", "seed")  # fmt: skip
-        columns: dict[str, list[Any]] = {
-            name: [getattr(each, name) for each in self.results] for name in names
+
+        def of(*names: str) -> dict[str, list[Any]]:
+            return {name: [getattr(each, name) for each in self.results] for name in names}
+
+        return {
+            **of("learner", "fold", "status", "failure"),
+            **{name: [each.score(name) for each in self.results] for name in self.metrics},
+            **of("n_rules", "seconds", "search_seconds", "seed"),
+            "settings": [self.settings[each.learner] for each in self.results],
         }
-        return {**columns, "settings": [self.settings[each.learner] for each in self.results]}
 
     def summary_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `summary` as lists."""
@@ -190,10 +244,10 @@ class Evaluation:
         """Return one row for each learner and fold.
 
         Columns: `learner`, `fold`, `status` and, where it is "failed", the sentence of the
-        `failure`; `r2` and `error`, the mean squared one, on the test rows; `n_rules`, missing for
-        learners without rules; `seconds` to fit and `search_seconds` to find candidates (the same
-        search for all learners that share it; missing for learners that have none); `seed` and
-        `settings`.
+        `failure`; on the test rows `r2` and `error`, the mean squared one, or of classifiers `auc`,
+        `log_loss`, `balanced_accuracy` and `brier`; `n_rules`, missing for learners without rules;
+        `seconds` to fit and `search_seconds` to find candidates (the same search for all learners
+        that share it; missing for learners that have none); `seed` and `settings`.
         """
         return make_frame(self.columns(), backend)
 
@@ -201,19 +255,20 @@ class Evaluation:
         """Return one row for each learner.
 
         Columns: mean `r2` over the folds with its standard error `r2_se`, and mean `error`, the
-        squared one; each measure of stability with its interval, `dice`, `dice_lower`,
-        `dice_upper` and so on, missing for learners without rules; mean `n_rules`; how many folds
-        `failed`; the median of `seconds` and `search_seconds`; and ranks, 1 being best.
+        squared one, or of classifiers all of their metrics with standard errors; each measure of
+        stability with its interval, `dice`, `dice_lower`, `dice_upper` and so on, missing for
+        learners without rules; mean `n_rules`; how many folds `failed`; the median of `seconds` and
+        `search_seconds`; and ranks, 1 being best.
 
-        `rank_r2` is by mean R2 among all learners, `rank_dice` by Dice among those with rules.
-        `rank_combined` is the paper's: the mean of both ranks, each among the learners with rules.
-        Learners that tie share the mean of their ranks. One that failed on a fold has no rank: its
-        means are of other folds than everyone else's.
+        `rank_r2` is by mean R2 among all learners (`rank_auc` by AUC, and so on: see `by`),
+        `rank_dice` by Dice among those with rules. `rank_combined` is the paper's: the mean of both
+        ranks, each among the learners with rules. Learners that tie share the mean of their ranks.
+        One that failed on a fold has no rank: its means are of other folds than everyone else's.
         """
         return make_frame(self.summary_columns(), backend)
 
     def plot(self, ax: Any = None, *, measure: Measure | Literal["nogueira"] = "dice") -> Any:
-        """Draw stability against R2 with matplotlib, and return the `ComparisonDisplay`.
+        """Draw stability against R2, or AUC, with matplotlib, and return the `ComparisonDisplay`.
 
         Parameters
         ----------
@@ -234,7 +289,8 @@ class Evaluation:
 
     def __str__(self) -> str:
         width = max(len("learner"), *map(len, self.learners))
-        heading = f"{'learner':{width}}   R2 (s.e.)       Dice [interval]      rules  combined rank"
+        metric = f"{LABELS[self.metric]} (s.e.)"
+        heading = f"{'learner':{width}}   {metric:15} Dice [interval]      rules  combined rank"
         lines = [repr(self), heading]
         for each in self.summaries:
             dice = ""
@@ -242,7 +298,7 @@ class Evaluation:
                 dice = f"{each.dice.estimate:.3f} [{each.dice.lower:.3f}, {each.dice.upper:.3f}]"
             size = "" if np.isnan(each.n_rules) else f"{each.n_rules:.3g}"
             rank = "" if np.isnan(each.rank_combined) else f"{each.rank_combined:.3g}"
-            score = f"{each.r2:6.3f} ({each.r2_se:.3f})"
+            score = f"{each.score:6.3f} ({each.score_se:.3f})"
             line = f"{each.learner:{width}}  {score:15}  {dice:20} {size:>5}  {rank}".rstrip()
             lines.append(line + (f"  failed on {each.failed} folds" if each.failed else ""))
         return "\n".join(lines)
@@ -250,16 +306,21 @@ class Evaluation:
 
 def _ranked(found: list[LearnerSummary]) -> tuple[LearnerSummary, ...]:
     """Return the summaries with ranks; those that failed on a fold have none."""
-    r2 = np.array([NAN if each.failed else each.r2 for each in found])
+    score = np.array([NAN if each.failed else _good(each) for each in found])
     stable = [NAN if each.failed or each.dice is None else each.dice.estimate for each in found]
     dice = np.array(stable)
-    among = np.where(np.isnan(dice), NAN, r2)  # a learner without rules is no rival here
+    among = np.where(np.isnan(dice), NAN, score)  # a learner without rules is no rival here
     combined = (_ranks(among) + _ranks(dice)) / 2.0
-    ranks = zip(_ranks(r2).tolist(), _ranks(dice).tolist(), combined.tolist(), strict=True)
+    ranks = zip(_ranks(score).tolist(), _ranks(dice).tolist(), combined.tolist(), strict=True)
     return tuple(
-        LearnerSummary(**{**_shallow(each), **dict(zip(RANKS, rank, strict=True))})
-        for each, rank in zip(found, ranks, strict=True)
+        replace(each, rank_score=of_score, rank_dice=of_dice, rank_combined=of_both)
+        for each, (of_score, of_dice, of_both) in zip(found, ranks, strict=True)
     )
+
+
+def _good(summary: LearnerSummary) -> float:
+    """Return the score, larger being better."""
+    return summary.score if summary.metric in LARGER_IS_BETTER else -summary.score
 
 
 def _ranks(values: FloatArray) -> FloatArray:
@@ -268,19 +329,24 @@ def _ranks(values: FloatArray) -> FloatArray:
     return ranks
 
 
-def _shallow(summary: LearnerSummary) -> dict[str, Any]:
-    return {each.name: getattr(summary, each.name) for each in fields(summary)}
-
-
 def _flat(summary: LearnerSummary) -> dict[str, Any]:
     """Return the figures of a learner, each measure with its interval."""
     row: dict[str, Any] = {}
-    for name, value in _shallow(summary).items():
-        row[name] = value
-        if name in (*MEASURES, "nogueira"):
+    for each in fields(summary):
+        name, value = each.name, getattr(summary, each.name)
+        if name == "scores":
+            for metric, score in value.items():
+                row[metric] = score
+                if metric != "error":
+                    row[f"{metric}_se"] = summary.errors[metric]
+        elif name in (*MEASURES, "nogueira"):
             row[name] = NAN if value is None else value.estimate
             row[f"{name}_lower"] = NAN if value is None else value.lower
             row[f"{name}_upper"] = NAN if value is None else value.upper
+        elif name == "rank_score":
+            row[f"rank_{summary.metric}"] = value
+        elif name not in ("metric", "errors"):
+            row[name] = value
     return row
 
 

@@ -18,15 +18,17 @@ from mossrules.experiments.running import draw_figures
 __all__ = ["collect"]
 
 MOST_ROWS = 20  # of a table on the page itself
+MOST_LINES = 1000  # of rows beside it: more are raw material
+DOTS = 80  # per inch: figures on a page need not be large
 LONGEST = 200  # characters of a cell: longer ones are no figures, but models or settings
 HEADING = """\
 # Results
 
 What `mossrules reproduce` has measured, each table with the paper's figures beside ours where it \
-prints any. Long tables, the rows behind them and the settings are on the page of each run. This \
-page was written by `mossrules reproduce --page docs/results.md --out DIR`, of a folder of such \
-runs; [how to repeat them](reproducing.md), and [what explains differences from the \
-paper](comparison_paper.md), measured on six of its tables."""
+prints any. Long tables and settings are on the page of each run; rows behind them, if they \
+are not too many, in its folder. This page was written by `mossrules reproduce --page \
+docs/results.md --out DIR`, of a folder of such runs; [how to repeat them](reproducing.md), and \
+[what explains differences from the paper](comparison_paper.md), measured on six of its tables."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,11 @@ def collect(out: Path, target: Path, note: str | None = None) -> list[Path]:
     for run in runs:
         shown = run.present()
         (folder / run.name).mkdir(parents=True, exist_ok=True)
-        figures, _ = draw_figures(shown, folder / run.name)
+        figures, _ = draw_figures(shown, folder / run.name, DOTS)
         names = [path.name for path in figures]
-        details = {
-            "results.md": page(run.experiment, run.described, run.rows, shown, names),
-            ROWS: as_csv(slim(run.rows)),
-        }
+        details = {"results.md": page(run.experiment, run.described, run.rows, shown, names)}
+        if len(run.rows) <= MOST_LINES:
+            details[ROWS] = as_csv(slim(run.rows))
         for name, content in details.items():
             write_file(folder / run.name / name, content)
         paths += [*(folder / run.name / name for name in details), *figures]
@@ -120,7 +121,7 @@ def _section(run: Run, shown: Presentation, folder: str, figures: Sequence[str])
         if len(each.rows) <= MOST_ROWS:
             parts += [f"### {each.heading}", *_body(each)]
     parts += [f"![{name}]({folder}/{name})" for name in figures]
-    parts.append(f"[All tables, rows and settings]({folder}/results.md). {makers(run.rows)}")
+    parts.append(f"[All tables, and settings]({folder}/results.md). {makers(run.rows)}")
     return "\n\n".join(parts)
 
 

@@ -110,8 +110,10 @@ def _run(experiment: Experiment[Any], settings: Any, task: str, lab: Lab) -> lis
     return [{**same, **row, **made} for row in found]
 
 
-def draw_figures(shown: Presentation, folder: Path) -> tuple[list[Path], str | None]:
-    """Write the figures, or return why there are none."""
+def draw_figures(
+    shown: Presentation, folder: Path, dpi: int = 150
+) -> tuple[list[Path], str | None]:
+    """Write the figures, of so many dots per inch, or return why there are none."""
     paths = []
     for name, draw in shown.figures.items():
         try:
@@ -119,7 +121,7 @@ def draw_figures(shown: Presentation, folder: Path) -> tuple[list[Path], str | N
         except MissingDependency as reason:
             return [], str(reason)
         content = io.BytesIO()
-        figure.savefig(content, format="png", dpi=150)
+        figure.savefig(content, format="png", dpi=dpi)
         paths.append(folder / f"{name}.png")
         write_file(paths[-1], content.getvalue())
     return paths, None

@@ -15,7 +15,7 @@ from mossrules._typing import FloatArray
 from mossrules.frontier.result import Frontier, FrontierPoint
 from mossrules.solver.coordinate_descent import PathPoint, penalised_path, penalty_grid
 from mossrules.solver.options import Clock
-from mossrules.solver.problem import Problem
+from mossrules.solver.problem import Problem, refuse_other_losses
 from mossrules.solver.relaxation import best_multipliers
 from mossrules.solver.result import Report, Solution, Status
 from mossrules.solver.verification import DualPoint
@@ -43,6 +43,7 @@ def approximate_frontier(
     time_budget
         Seconds; when they are over, the points found so far are returned.
     """
+    refuse_other_losses(problem, "The approximate frontier")
     check_integer("points", points)
     if time_budget is not None:
         check_number("time_budget", time_budget)

@@ -77,7 +77,8 @@ class Calibration:
     ) -> Calibration:
         """Return the counts of rows with these probabilities; `outcome` is 1 where it was there."""
         weights = np.ones(len(probabilities)) if weights is None else weights
-        parts = np.minimum((np.asarray(probabilities) * PARTS).astype(np.int64), PARTS - 1)
+        hundredths = np.asarray(probabilities) * PARTS * (1 + 1e-12)  # 0.29 * 100 is below 29
+        parts = np.minimum(hundredths.astype(np.int64), PARTS - 1)
         there = np.asarray(outcome) > 0
         counts = [
             np.bincount(parts[which], weights[which], minlength=PARTS) for which in (there, ~there)
@@ -98,7 +99,7 @@ class Calibration:
 
     def around(self, probability: float) -> Range:
         """Return the rows predicted about as this: one of ten ranges."""
-        return self._range(min(int(probability * RANGES), RANGES - 1))
+        return self._range(min(int(probability * RANGES * (1 + 1e-12)), RANGES - 1))
 
     def _range(self, position: int) -> Range:
         width = PARTS // RANGES

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mossrules._frames import Backend, make_frame
+from mossrules.evaluation.metrics import LABELS
 from mossrules.evaluation.results import Evaluation, LearnerSummary
 from mossrules.exceptions import UnsupportedType
 from mossrules.plots._axes import PALETTE, axes_for, check_choice, finish
@@ -36,8 +37,8 @@ class ComparisonMark:
     stability: float  # the measure on the horizontal axis; NaN where it is not known
     lower: float  # its interval
     upper: float
-    r2: float  # NaN where all folds failed
-    r2_se: float
+    score: float  # R2, or another metric; NaN where all folds failed
+    score_se: float
     failed: int  # folds
 
     @classmethod
@@ -47,12 +48,12 @@ class ComparisonMark:
         interval = (NAN, NAN, NAN)
         if estimate is not None:
             interval = (estimate.estimate, estimate.lower, estimate.upper)
-        return cls(summary.learner, *interval, summary.r2, summary.r2_se, summary.failed)
+        return cls(summary.learner, *interval, summary.score, summary.score_se, summary.failed)
 
     @property
     def label(self) -> str:
         """What the legend says: never that there is nothing to see without a reason."""
-        if np.isnan(self.r2):
+        if np.isnan(self.score):
             return f"{self.learner} (failed)"
         said = [f"failed on {self.failed} folds"] if self.failed else []
         if np.isnan(self.stability):
@@ -62,14 +63,14 @@ class ComparisonMark:
 
 @dataclass
 class ComparisonDisplay:
-    """Stability between folds against R2 on test rows, a mark for each learner.
+    """Stability between folds against R2, or AUC, on test rows, a mark for each learner.
 
     Make it with `from_evaluation` or `Evaluation.plot`; `frame` has the data, `plot` draws them.
     After `plot`, `ax_` and `figure_` are matplotlib's, and `artists_` has what was drawn by
     learner.
 
-    Bars are one standard error of R2 and the interval of the measure. A learner without rules is a
-    line across, at its R2.
+    Bars are one standard error of R2, or of the metric of the evaluation, and the interval of the
+    measure. A learner without rules is a line across.
     """
 
     marks: tuple[ComparisonMark, ...]
@@ -77,6 +78,7 @@ class ComparisonDisplay:
     identity: str  # when two rules counted as the same
     confidence: float  # of the horizontal bars
     n_folds: int
+    metric: str = "r2"
 
     # --- data -----------------------------------------------------------------------------------
 
@@ -104,18 +106,23 @@ class ComparisonDisplay:
             identity=known[0].identity if known else evaluation.identity,
             confidence=known[0].confidence if known else NAN,
             n_folds=evaluation.n_folds,
+            metric=evaluation.metric,
         )
 
     def frame(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each learner as a data frame.
 
         Columns: `learner`, `stability` (the measure) with its interval `lower` and `upper`, `r2`
-        with its standard error `r2_se`, and how many folds `failed`.
+        with its standard error `r2_se` (or `auc` and `auc_se`, by the metric), and how many folds
+        `failed`.
         """
-        names = [each.name for each in fields(ComparisonMark)]
-        return make_frame(
-            {name: [getattr(mark, name) for mark in self.marks] for name in names}, backend
-        )
+        columns = {
+            each.name.replace("score", self.metric): [
+                getattr(mark, each.name) for mark in self.marks
+            ]
+            for each in fields(ComparisonMark)
+        }
+        return make_frame(columns, backend)
 
     # --- drawing --------------------------------------------------------------------------------
 
@@ -129,10 +136,11 @@ class ComparisonDisplay:
             self.artists_[mark.learner] = self._draw(mark, colour, marker)
         known = not np.isnan(self.confidence)
         interval = f", {self.confidence:.0%} interval" if known else ""
+        name = "$R^2$" if self.metric == "r2" else LABELS[self.metric]
         finish(
             self.ax_,
             x=f"stability: {NAMES[self.measure]} between folds (same {self.identity}){interval}",
-            y=f"$R^2$ on test rows: mean of {self.n_folds} folds, $\\pm$ standard error",
+            y=f"{name} on test rows: mean of {self.n_folds} folds, $\\pm$ standard error",
             whole=False,
         )
         # Beside the axes: bars reach far, and a legend among them would hide some.
@@ -142,15 +150,15 @@ class ComparisonDisplay:
     def _draw(self, mark: ComparisonMark, colour: str, marker: str) -> Any:
         label = mark.label.replace("$", r"\$")  # matplotlib would read mathematics
         label = label if not label.startswith("_") else f" {label}"  # which a legend leaves out
-        if np.isnan(mark.stability) and not np.isnan(mark.r2):
-            return self.ax_.axhline(mark.r2, label=label, color=colour, **LINES)
+        if np.isnan(mark.stability) and not np.isnan(mark.score):
+            return self.ax_.axhline(mark.score, label=label, color=colour, **LINES)
         # An interval that was cut at 0 or 1, or is not known, leaves no bar behind the point.
         sides = np.nan_to_num([mark.stability - mark.lower, mark.upper - mark.stability]).clip(0.0)
         return self.ax_.errorbar(
             [mark.stability],
-            [mark.r2],
+            [mark.score],
             xerr=sides[:, None],
-            yerr=[np.nan_to_num(mark.r2_se)],
+            yerr=[np.nan_to_num(mark.score_se)],
             label=label,
             color=colour,
             marker=marker,

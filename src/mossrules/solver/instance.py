@@ -8,7 +8,8 @@ number: a search with them looks for exactly k rules, as without limits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from mossrules.solver._kernels.fixing import chain_twins
 from mossrules.solver._kernels.limits import fix_by_conditions
 from mossrules.solver._kernels.state import FREE, IN, OUT, Data, Limits, no_limits
 from mossrules.solver.problem import Problem
+from mossrules.solver.selection import SelectionProblem
 
 __all__ = [
     "Instance",
@@ -29,35 +31,26 @@ __all__ = [
     "with_blanks",
 ]
 
+Posed = TypeVar("Posed", bound=SelectionProblem)
 
-def with_blanks(problem: Problem) -> Problem:
+
+def with_blanks(problem: Posed) -> Posed:
     """Return the problem with blanks after its rules, if it has limits; it must be feasible."""
     if problem.constraints is None:
         return problem
-    n, data = problem.max_rules, problem.statistics
-    statistics = replace(
-        data,
-        G=np.pad(data.G, ((0, n), (0, n))),
-        q=np.pad(data.q, (0, n)),
-        values=np.pad(data.values, (0, n)),
-        counts=np.pad(data.counts, (0, n)),
-        support=np.pad(data.support, (0, n)),
-    )
-    signs = None if problem.signs is None else np.pad(problem.signs, (0, n))
-    constraints = problem.constraints.with_blanks(n)
-    filled = replace(problem, statistics=statistics, constraints=constraints, signs=signs)
+    filled = problem.with_blanks(problem.max_rules)
     if problem.reachable is not None:
         vars(filled)["reachable"] = fill_up(filled, problem.reachable)
     return filled
 
 
-def has_selection(problem: Problem) -> bool:
+def has_selection(problem: SelectionProblem) -> bool:
     """Tell whether any selection keeps the limits and meets the floor."""
     reachable = problem.reachable
     return reachable is not None and problem.stability(reachable) >= problem.min_stability
 
 
-def fill_up(problem: Problem, support: IntArray) -> IntArray:
+def fill_up(problem: SelectionProblem, support: IntArray) -> IntArray:
     """Return a selection with as many blanks as make it one of full size."""
     blanks = np.arange(problem.m - problem.max_rules, problem.m)
     return np.append(support, blanks[: max(0, problem.size - len(support))])

@@ -10,7 +10,9 @@ at most, for one tree, in which prices make the bounds heed them.
 from __future__ import annotations
 
 import heapq
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +28,10 @@ from mossrules.solver.prices import price_limits
 from mossrules.solver.problem import Problem
 from mossrules.solver.result import Outcome, Status
 from mossrules.solver.root import Root
+from mossrules.solver.selection import SelectionProblem
 from mossrules.solver.verification import DualPoint
 
-__all__ = ["solve_limited"]
+__all__ = ["LimitedSearch", "Relaxation", "run_limited", "solve_limited"]
 
 
 def solve_limited(
@@ -43,6 +46,19 @@ def solve_limited(
 
     `start` is a selection to begin with, and `bound` a lower bound that is known to hold.
     """
+    return run_limited(_SquaredSearch, problem, options, clock=clock, start=start, bound=bound)
+
+
+def run_limited(
+    kind: type[LimitedSearch],
+    problem: SelectionProblem,
+    options: Options,
+    *,
+    clock: Clock,
+    start: IntArray | None,
+    bound: float,
+) -> Outcome:
+    """Return what a search for one kind of loss finds and proves."""
     if problem.constraints is None:
         raise AssertionError("There are no limits.")
     if problem.constraints.is_mixed:
@@ -53,7 +69,7 @@ def solve_limited(
     if not has_selection(problem):
         nothing = {"nodes": 0.0, "choices_of_groups": 0.0}
         return Outcome(None, np.inf, Status.INFEASIBLE, nothing)
-    search = _Search(problem, problem.constraints, options, clock, bound)
+    search = kind(problem, problem.constraints, options, clock, bound)
     assert problem.reachable is not None  # noqa: S101  tells mypy what was just seen
     for selection in (problem.reachable, start):
         if selection is not None and problem.is_feasible(selection):
@@ -75,11 +91,21 @@ class _Node:
     outside: frozenset[int] = field(compare=False)
 
 
-@dataclass(eq=False)
-class _Search:
-    """A search over groups, with a tree over rules at each of its leaves."""
+class Relaxation(NamedTuple):
+    """The bound of a relaxed root, and how much the relaxed weights of rules matter (m,)."""
 
-    problem: Problem
+    bound: float
+    worth: FloatArray
+
+
+@dataclass(eq=False)
+class LimitedSearch(ABC):
+    """A search over groups, with a tree over rules at each of its leaves.
+
+    A subclass is for one loss: it relaxes problems with limits on rules at most, and searches them.
+    """
+
+    problem: SelectionProblem
     limits: LinearConstraints
     options: Options
     clock: Clock
@@ -116,7 +142,7 @@ class _Search:
     @property
     def cutoff(self) -> float:
         """The bound from which a node is of no use."""
-        return Root.cutoff_at(self.best.loss, self.options.gap, 0.5 * self.problem.statistics.yy)
+        return Root.cutoff_at(self.best.loss, self.options.gap, self.problem.null_loss)
 
     @property
     def bound(self) -> float:
@@ -151,7 +177,7 @@ class _Search:
         u[list(node.outside)] = 0.0
         return bool((self.limits.of_groups @ u <= self._most_of_groups).all())
 
-    def _restricted(self, outside: frozenset[int]) -> Problem:
+    def _restricted(self, outside: frozenset[int]) -> SelectionProblem:
         """Return the problem without the rules of some groups, and without limits on groups."""
         out = self.limits.groups[list(outside)].any(axis=0)
         return self.problem.restricted(np.flatnonzero(out), self.limits.on_rules)
@@ -170,7 +196,7 @@ class _Search:
             self.finished = min(self.finished, bound)
             return Status.OPTIMAL
         self.choices += 1
-        worth = self._worth_of_groups(root)
+        worth = self.limits.groups @ root.worth
         self._try_groups(node, worth)
         undecided = [g for g in np.argsort(-worth, kind="stable").tolist()
                      if g not in node.inside and g not in node.outside]  # fmt: skip
@@ -181,12 +207,6 @@ class _Search:
         ):
             heapq.heappush(self.open, child)
         return Status.OPTIMAL
-
-    def _worth_of_groups(self, root: Root) -> FloatArray:
-        """Return how much the relaxed weights of each group's rules matter."""
-        worth = np.zeros(root.instance.problem.m)
-        worth[root.instance.rules] = np.abs(root.w) * np.sqrt(np.diagonal(root.instance.data.G))
-        return self.limits.groups @ worth[: self.problem.m]
 
     def _try_groups(self, node: _Node, worth: FloatArray) -> None:
         """Look for a selection among the groups let in and the worthiest that go with them."""
@@ -202,10 +222,10 @@ class _Search:
             problem = self._restricted(outside)
             if not has_selection(problem):
                 return
-            found = first_selection(Instance.of(with_blanks(problem)), None)
+            found = self._first_selection(problem)
         except InfeasibleProblem:
             return
-        self._offer(found.support)
+        self._offer(found)
 
     def _offer(self, support: IntArray) -> None:
         """Take over a selection, less its blanks, if it keeps the limits and is better."""
@@ -215,7 +235,66 @@ class _Search:
 
     # --- rules ----------------------------------------------------------------------------------
 
-    def _relax(self, problem: Problem, dual: DualPoint | None) -> Root:
+    @abstractmethod
+    def _first_selection(self, problem: SelectionProblem) -> IntArray:
+        """Return a good selection of a problem that has one, maybe with blanks."""
+
+    @abstractmethod
+    def _relax(self, problem: SelectionProblem, dual: DualPoint | None) -> Relaxation:
+        """Relax the root of a problem with limits on rules at most, from a dual point on."""
+
+    @abstractmethod
+    def _search_leaf(self, problem: SelectionProblem) -> Status:
+        """Search the tree over rules, for what is better than the best so far."""
+
+    def _first_prices(self, problem: SelectionProblem) -> DualPoint | None:
+        """Return the prices of limits on rules with no group left out, found once for all nodes."""
+        if problem.constraints is None or self.dual is None:
+            return self._prices(problem)
+        return self.dual
+
+    def _prices(self, problem: SelectionProblem) -> DualPoint | None:
+        """Return the prices of limits on rules, if there are any."""
+        if problem.constraints is None or problem.reachable is None:
+            return None
+        own = self.best.support
+        start = own if problem.is_feasible(own) else problem.reachable
+        dual = price_limits(problem, start, self.cuts)
+        if dual is not None:
+            self._round(problem, problem.constraints, dual)
+        return dual
+
+    def _round(self, problem: SelectionProblem, limits: LinearConstraints, dual: DualPoint) -> None:
+        """Look at the selection that is the best by the gradient at relaxed weights.
+
+        Under tight limits, exchanging single rules does not lead far from the most stable.
+        """
+        w = np.zeros(problem.m)
+        w[dual.rules] = dual.weights
+        rounded = limits.cheapest(
+            -problem.dual_parts(w)[1],
+            problem.max_rules,
+            problem.fixed_in,
+            problem.fixed_out,
+            (problem.counts, problem.min_stability),
+        )
+        if rounded is not None:
+            self._offer(rounded)
+
+
+class _SquaredSearch(LimitedSearch):
+    """The search for the squared loss."""
+
+    def _first_selection(self, problem: SelectionProblem) -> IntArray:
+        return first_selection(Instance.of(with_blanks(_squared(problem))), None).support
+
+    def _relax(self, problem: SelectionProblem, dual: DualPoint | None) -> Relaxation:
+        root = self._root(_squared(problem), dual)
+        worth = np.zeros(root.instance.problem.m)
+        worth[root.instance.rules] = np.abs(root.w) * np.sqrt(np.diagonal(root.instance.data.G))
+        return Relaxation(root.bound, worth[: self.problem.m])
+
+    def _root(self, problem: Problem, dual: DualPoint | None) -> Root:
         """Return the relaxed root of a problem with limits on rules at most, from a dual point."""
         if not has_selection(problem):
             raise InfeasibleProblem("There is no selection without the groups left out.")
@@ -227,40 +306,6 @@ class _Search:
             self.dual = self._dual_of(root, dual)
         return root
 
-    def _first_prices(self, problem: Problem) -> DualPoint | None:
-        """Return the prices of limits on rules with no group left out, found once for all nodes."""
-        if problem.constraints is None or self.dual is None:
-            return self._prices(problem)
-        return self.dual
-
-    def _prices(self, problem: Problem) -> DualPoint | None:
-        """Return the prices of limits on rules, if there are any."""
-        if problem.constraints is None or problem.reachable is None:
-            return None
-        own = self.best.support
-        start = own if problem.is_feasible(own) else problem.reachable
-        dual = price_limits(problem, start, self.cuts)
-        if dual is not None:
-            self._round(problem, problem.constraints, dual)
-        return dual
-
-    def _round(self, problem: Problem, limits: LinearConstraints, dual: DualPoint) -> None:
-        """Look at the selection that is the best by the gradient at relaxed weights.
-
-        Under tight limits, exchanging single rules does not lead far from the most stable.
-        """
-        w = np.zeros(problem.m)
-        w[dual.rules] = dual.weights
-        rounded = limits.cheapest(
-            problem.gradient_of(w),
-            problem.max_rules,
-            problem.fixed_in,
-            problem.fixed_out,
-            (problem.statistics.counts, problem.min_stability),
-        )
-        if rounded is not None:
-            self._offer(rounded)
-
     def _dual_of(self, root: Root, priced: DualPoint | None) -> DualPoint:
         """Return what proves the bound of the first root, in the positions of the problem."""
         found, w = root.dual(), np.zeros(self.problem.m)
@@ -268,12 +313,12 @@ class _Search:
         prices = None if priced is None else priced.prices
         return DualPoint.at(self.problem, w, found.lam, found.mu, prices=prices)
 
-    def _search_leaf(self, problem: Problem) -> Status:
-        """Search the tree over rules, for what is better than the best so far."""
-        root = self._relax(problem, self._first_prices(problem))
+    def _search_leaf(self, problem: SelectionProblem) -> Status:
+        problem = _squared(problem)
+        root = self._root(problem, self._first_prices(problem))
         fresh = self.choices == 0  # with no group decided, the first prices are those of this leaf
         if problem.constraints is not None and root.bound < self.cutoff and not fresh:
-            better = self._relax(problem, self._prices(problem))
+            better = self._root(problem, self._prices(problem))
             root = better if better.bound > root.bound else root
         root.best = Incumbent(self.best.support, self.best.loss)
         tree = TreeSearch([root], self.options, [0.0])
@@ -282,3 +327,9 @@ class _Search:
         self._offer(tree.best.support)
         self.finished = min(self.finished, outcome.bound)
         return outcome.status
+
+
+def _squared(problem: SelectionProblem) -> Problem:
+    """Return a problem as the one of the squared loss that it is."""
+    assert isinstance(problem, Problem)  # noqa: S101  tells mypy what `solve_limited` asks for
+    return problem

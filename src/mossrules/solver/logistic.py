@@ -120,15 +120,30 @@ class LogisticProblem(SelectionProblem):
     def reduced(self, rules: IntArray, fixed_in: Sequence[int]) -> LogisticProblem:
         """Return the problem of some of the rules, ascending; `fixed_in` are among them.
 
-        There must be no limits `A z <= b`.
+        Limits `A z <= b` must not count groups.
         """
+        limits = self.constraints
         return replace(
             self,
             patterns=self.patterns.collapsed(rules),
             fixed_in=tuple(int(i) for i in np.searchsorted(rules, fixed_in)),
             fixed_out=(),
             signs=None if self.signs is None else self.signs[rules],
+            constraints=None if limits is None else LinearConstraints(limits.A[:, rules], limits.b),
         )
+
+    def with_blanks(self, n: int) -> LogisticProblem:
+        """Return the problem with n more rules, which hold nowhere and count for nothing."""
+        p = self.patterns
+        patterns = replace(
+            p,
+            activations=np.pad(p.activations, ((0, n), (0, 0))),
+            values=np.pad(p.values, (0, n)),
+            counts=np.pad(p.counts, (0, n)),
+        )
+        signs = None if self.signs is None else np.pad(self.signs, (0, n))
+        limits = None if self.constraints is None else self.constraints.with_blanks(n)
+        return replace(self, patterns=patterns, constraints=limits, signs=signs)
 
     # --- the plain definitions ------------------------------------------------------------------
 
@@ -159,10 +174,17 @@ class LogisticProblem(SelectionProblem):
         S = np.flatnonzero(z)
         return self._tangent(S, z[S])
 
-    def _tangent(self, S: IntArray, z: FloatArray) -> tuple[float, FloatArray]:
+    def relaxed_weights(self, z: FloatArray) -> FloatArray:
+        """Return the best weights (m,) at a point of [0, 1]^m."""
+        S = np.flatnonzero(z)
         w = np.zeros(self.m)
-        w[S] = self._minimise(S, z).x[:-1] * np.sqrt(z)
-        constant, gains = self.dual_parts(w)
+        w[S] = self._minimise(S, z[S]).x[:-1] * np.sqrt(z[S])
+        return w
+
+    def _tangent(self, S: IntArray, z: FloatArray) -> tuple[float, FloatArray]:
+        full = np.zeros(self.m)
+        full[S] = z
+        constant, gains = self.dual_parts(self.relaxed_weights(full))
         # By the dual point, not by the loss there: rounding then cannot make the cut too high.
         return constant - float(gains[S] @ z), -gains
 

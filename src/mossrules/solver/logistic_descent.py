@@ -42,13 +42,15 @@ def possible_rules(problem: LogisticProblem) -> IntArray:
 def local_search(model: TouchingModel, start: IntArray | None = None) -> Incumbent:
     """Return a selection that no exchange of one rule for another seems to improve."""
     problem, m = model.problem, model.problem.m
-    most_stable = problem.most_stable
-    best = Incumbent(most_stable, problem.loss(most_stable))
+    reachable = problem.reachable
+    assert reachable is not None  # noqa: S101  tells mypy what the callers know
+    best = Incumbent(reachable, problem.loss(reachable))
     if start is not None and len(start) == problem.size and problem.is_feasible(start):
         best.offer(start, problem.loss(start))
     w = np.zeros(m + 1)
     for _ in range(MAX_ROUNDS):
         squared = model.squared_problem(model.point(w))
+        vars(squared)["reachable"] = np.append(reachable, m)
         found = first_selection(Instance.of(squared), np.append(best.support, m)).support
         found = found[found < m]
         loss = problem.loss(found)

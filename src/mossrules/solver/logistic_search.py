@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import heapq
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
@@ -20,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 
 from mossrules._typing import AnyArray, FloatArray, IntArray
-from mossrules.exceptions import InvalidParameter
 from mossrules.solver._kernels.branching import choose_rule, drop_weights, learn
 from mossrules.solver._kernels.fixing import fix_by_bound, put_in, put_out
 from mossrules.solver._kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
@@ -47,7 +47,7 @@ from mossrules.solver.result import Outcome, Status
 from mossrules.solver.touching import TouchingModel
 from mossrules.solver.verification import DualPoint
 
-__all__ = ["solve_logistic_by_branch_and_bound"]
+__all__ = ["LogisticTree", "solve_logistic_by_branch_and_bound"]
 
 ROUNDING = 1e-9  # of the loss without rules: losses closer than this count as equal
 ROOT_ROUNDS, ROOT_STEPS = 12, 20
@@ -69,23 +69,15 @@ def solve_logistic_by_branch_and_bound(
 
     `start` is a selection to begin with, and `bound` a lower bound that is known to hold.
     """
-    if problem.constraints is not None:
-        raise InvalidParameter(
-            "With the logistic loss, branch and bound takes no limits A z <= b; use "
-            'method="cutting-plane".'
-        )
-    rules = possible_rules(problem)
-    here = problem.reduced(rules, problem.fixed_in)
-    known = None if start is None else np.searchsorted(rules, np.intersect1d(start, rules))
-    model = TouchingModel.of(here)
-    best = local_search(model, known)
-    best.support = rules[best.support]
-    search = _Search(problem, options, clock, best, bound)
+    tree = LogisticTree(problem, options, clock, known=bound)
     try:
-        status = search.run(model, rules)
+        tree.prepare(start)
+        status = tree.run()
     except KeyboardInterrupt:
+        if not np.isfinite(tree.best.loss):
+            raise
         status = Status.INTERRUPTED
-    return Outcome(best.support, search.bound, status, search.figures(), search.dual)
+    return Outcome(tree.best.support, tree.bound, status, tree.figures(), tree.dual)
 
 
 # --- nodes --------------------------------------------------------------------------------------
@@ -137,19 +129,26 @@ class _Relaxed:
 class _Bench:
     """All that relaxing nodes needs of a problem: columns, curvature and room to work."""
 
-    def __init__(self, model: TouchingModel, rules: IntArray, w: FloatArray, gap: float) -> None:
+    def __init__(
+        self, model: TouchingModel, rules: IntArray, w: FloatArray, options: Options,
+        prices: FloatArray | None,
+    ) -> None:  # fmt: skip
         squared = model.squared_problem(model.point(w))
-        self.instance = instance = Instance.of(squared)
+        self.instance = instance = Instance.of(squared, prices)
         self.own = instance.rules  # positions in the model's problem; the last is the intercept
         self.rules = rules[self.own[:-1]]  # positions in the user's problem
         self.columns = model.columns.take(instance.rules, instance.flip)
         self.problem, self.data = model.problem, instance.data
         self.fate = instance.fate
         free = instance.order[instance.fate[instance.order] == FREE]
-        self.twins = self.columns.twins(free)
+        # Twins that count differently in limits are none.
+        self.twins = self.columns.twins(free if model.problem.constraints is None else free[:0])
         self.w = instance.flip * w[instance.rules]
         self.search = make_search(squared.size, squared.min_stability, instance.order, *self.twins)
-        self.search.numbers[[GAP, MARGIN]] = gap, ROUNDING * model.problem.null_loss
+        self.search.numbers[[GAP, MARGIN]] = (
+            options.gap,
+            ROUNDING * model.problem.null_loss,
+        )
 
     def touching(self, w: FloatArray) -> tuple[Data, FloatArray]:
         """Return the squared problem that touches at weights, and r there."""
@@ -189,14 +188,18 @@ class _Bench:
 
 
 @dataclass(eq=False)
-class _Search:
-    """A tree of nodes, least bound first."""
+class LogisticTree:
+    """A tree of nodes, least bound first, for a problem with limits on rules at most.
+
+    With limits, the problem must have blanks; at their `prices`, bounds heed them.
+    """
 
     problem: LogisticProblem
     options: Options
     clock: Clock
-    best: Incumbent  # in the problem's positions
-    known: float  # a bound that holds
+    known: float = 0.0  # a bound that holds
+    prices: FloatArray | None = None
+    best: Incumbent = field(default_factory=lambda: Incumbent(np.empty(0, dtype=np.int64), np.inf))
     open: list[tuple[float, int, _Node]] = field(default_factory=list)
     dropped: float = np.inf  # least bound of what was dropped
     current: float = 0.0  # bound of the node at hand
@@ -205,23 +208,39 @@ class _Search:
     dual: DualPoint | None = None
     losses: dict[bytes, float] = field(default_factory=dict)  # of selections that were fitted
     reported: float = 0.0
+    is_cheap: bool = True  # whether another curvature takes next to no time
+    number: Iterator[int] = field(
+        default_factory=count
+    )  # of nodes, so that equal bounds have an order
 
-    def run(self, model: TouchingModel, rules: IntArray) -> Status:
+    def prepare(self, start: IntArray | None) -> None:
+        """Leave out what the floor decides, find a good selection, and set up the root there."""
+        rules = possible_rules(self.problem)
+        here = self.problem.reduced(rules, self.problem.fixed_in)
+        if self.problem.constraints is not None and self.problem.reachable is not None:
+            vars(here)["reachable"] = np.searchsorted(rules, self.problem.reachable)
+        known = None if start is None else np.searchsorted(rules, np.intersect1d(start, rules))
+        model = TouchingModel.of(here)
+        found = local_search(model, known)
+        self.best.offer(rules[found.support], found.loss)
+        w = model.weights(found.support)
+        self.is_cheap = model.is_cheap
+        curved = model.curved_at(w) if model.is_cheap else model
+        self._set_up(_Bench(curved, rules, w, self.options, self.prices))
+
+    def run(self) -> Status:
         """Relax the root, leave out what it decides, and search below it.
 
         Where the curvature at the incumbent would take long, the root is relaxed with that of no
         weights first, and again when fewer rules are left.
         """
-        self.number = count()
-        w = model.weights(np.searchsorted(rules, self.best.support))
-        curved = model.curved_at(w) if model.is_cheap else model
-        self._set_up(_Bench(curved, rules, w, self.options.gap))
-        for again in (not model.is_cheap, False):
+        for again in (not self.is_cheap, False):
             room, floor = self.bench.left(self.bench.fate)
             if room == 0.0:
-                self.dropped, self.current = min(self.dropped, self.best.loss), np.inf
+                self._leaf(self.bench.fate)
+                self.current = np.inf
                 return Status.OPTIMAL
-            relaxed = self._relax_root(room, floor)
+            relaxed = self.relax_root(room, floor)
             if relaxed.lower >= self.cutoff or self.known >= self.cutoff:
                 self.dropped, self.current = min(self.dropped, relaxed.lower), np.inf
                 return Status.OPTIMAL
@@ -238,7 +257,8 @@ class _Search:
         self.bench = bench
         self._tell_loss()
 
-    def _relax_root(self, room: float, floor: float) -> _Relaxed:
+    def relax_root(self, room: float, floor: float) -> _Relaxed:
+        """Relax the root, and round it."""
         bench = self.bench
         w = bench.w.copy()
         data, r = bench.touching(w)
@@ -261,6 +281,8 @@ class _Search:
         inside = bench.rules[(bench.fate[:-1] == IN) & decided[bench.rules]]
         decided[bench.rules] = False
         lam, mu = np.maximum(0.0, relaxed.multipliers)
+        if problem.constraints is not None:  # limits may have decided too, which no one can check
+            return DualPoint.at(problem, w, lam, mu, prices=self.prices)
         return DualPoint.at(problem, w, lam, mu, fixed_in=inside, fixed_out=np.flatnonzero(decided))
 
     def _leave_out(self, relaxed: _Relaxed, room: float, floor: float) -> bool:
@@ -287,7 +309,7 @@ class _Search:
         if len(inside) == here.size:
             self._offer(rules)
             return False
-        self._set_up(_Bench(TouchingModel.of(here, w), rules, w, self.options.gap))
+        self._set_up(_Bench(TouchingModel.of(here, w), rules, w, self.options, self.prices))
         return True
 
     def _root(self, relaxed: _Relaxed) -> _Node:
@@ -415,7 +437,8 @@ class _Search:
         if key not in self.losses:
             here = np.searchsorted(self.bench.rules, np.sort(support))
             own = self.bench.own[here]
-            self.losses[key] = self.bench.problem.loss(own)
+            keeps = self.problem.constraints is None or self.problem.is_feasible(support)
+            self.losses[key] = self.bench.problem.loss(own) if keeps else np.inf
             self.best.offer(support, self.losses[key])
             self._tell_loss()
         return self.losses[key]

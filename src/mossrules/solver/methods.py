@@ -15,6 +15,7 @@ from mossrules.solver.cutting_plane import CutPool, solve_by_cutting_plane
 from mossrules.solver.limited import solve_limited
 from mossrules.solver.logistic import LogisticProblem
 from mossrules.solver.logistic_descent import solve_logistic_by_descent
+from mossrules.solver.logistic_limited import solve_logistic_limited
 from mossrules.solver.logistic_search import solve_logistic_by_branch_and_bound
 from mossrules.solver.options import Clock, Method, Options
 from mossrules.solver.problem import Problem
@@ -82,13 +83,7 @@ def solve(
     if chosen == "cutting-plane":
         outcome = solve_by_cutting_plane(problem, options, clock=clock, start=support, cuts=cuts)
     elif isinstance(problem, LogisticProblem):
-        outcome = (
-            solve_logistic_by_branch_and_bound(
-                problem, options, clock=clock, start=support, bound=known
-            )
-            if chosen == "branch-and-bound"
-            else solve_logistic_by_descent(problem, options, clock=clock, start=support)
-        )
+        outcome = _solve_logistic(problem, chosen, options, clock=clock, start=support, bound=known)
     else:
         assert isinstance(problem, Problem)  # noqa: S101  there are two losses
         outcome = _solve_squared(
@@ -127,6 +122,26 @@ def _solve_squared(
     )
 
 
+def _solve_logistic(
+    problem: LogisticProblem,
+    method: Method,
+    options: Options,
+    *,
+    clock: Clock,
+    start: IntArray | None,
+    bound: float,
+) -> Outcome:
+    """Choose by one of the methods that are for the logistic loss alone."""
+    if method == "coordinate-descent":
+        return solve_logistic_by_descent(problem, options, clock=clock, start=start)
+    search = (
+        solve_logistic_by_branch_and_bound
+        if problem.constraints is None
+        else solve_logistic_limited
+    )
+    return search(problem, options, clock=clock, start=start, bound=bound)
+
+
 def start_positions(problem: SelectionProblem, start: Solution | IntArray) -> IntArray:
     """Return the positions of the rules to start from, ascending."""
     support = np.asarray(start.support if isinstance(start, Solution) else start)
@@ -153,8 +168,6 @@ def choose_method(problem: SelectionProblem, method: Method) -> tuple[Method, st
         raise InvalidParameter(f"method is {method!r}; choose from {', '.join(get_args(Method))}.")
     if method != "auto":
         return method, "asked for"
-    if problem.constraints is not None and isinstance(problem, LogisticProblem):
-        return "cutting-plane", "the only method for limits with the logistic loss"
     if problem.constraints is not None and problem.constraints.is_mixed:
         return "cutting-plane", "the only method for limits that count rules and groups at once"
     return "branch-and-bound", "the fastest exact method"

@@ -26,7 +26,7 @@ from mossrules.solver.branch_and_bound import compile_kernels
 from mossrules.solver.heuristics import first_selection
 from mossrules.solver.instance import Instance, no_twins
 from mossrules.solver.options import Clock, Options, Snapshot
-from mossrules.solver.problem import Problem
+from mossrules.solver.problem import Problem, refuse_other_losses
 from mossrules.solver.result import Status
 from mossrules.solver.root import Root
 
@@ -163,6 +163,7 @@ def solve_pool(
         With status OPTIMAL when nothing within the tolerance is missing. Otherwise
         `pool.complete_within` says up to where nothing is.
     """
+    refuse_other_losses(problem, "A pool of solutions")
     if problem.is_limited:
         raise InvalidParameter("A pool takes neither limits A z <= b nor signs; leave them out.")
     tolerance = check_number("tolerance", tolerance, least=0.0)

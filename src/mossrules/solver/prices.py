@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from mossrules._typing import IntArray
 from mossrules.solver.cutting_plane import Cut
 from mossrules.solver.options import relative_gap
-from mossrules.solver.problem import Problem
+from mossrules.solver.selection import SelectionProblem
 from mossrules.solver.verification import DualPoint
 
 __all__ = ["price_limits"]
@@ -25,7 +25,7 @@ ENOUGH = 3e-3  # relative: the ascent at the root goes on from there
 NEGLIGIBLE = 1e-6  # of z
 
 
-def price_limits(problem: Problem, start: IntArray, cuts: list[Cut]) -> DualPoint | None:
+def price_limits(problem: SelectionProblem, start: IntArray, cuts: list[Cut]) -> DualPoint | None:
     """Return weights, multipliers and prices that nearly are the best; None if nothing is feasible.
 
     `start` is a selection that keeps the limits. Tangents in `cuts`, which hold at any floor and
@@ -35,7 +35,7 @@ def price_limits(problem: Problem, start: IntArray, cuts: list[Cut]) -> DualPoin
     if limits is None or len(limits.groups):
         raise AssertionError("There are no limits to be priced, or some that count groups.")
     kept = np.setdiff1d(np.arange(problem.m), problem.fixed_out)
-    n, counts = len(kept), problem.statistics.counts[kept].astype(np.float64)
+    n, counts = len(kept), problem.counts[kept].astype(np.float64)
     rows = np.vstack([limits.A[:, kept], np.ones(n), -counts])
     most = np.concatenate([limits.b, [problem.max_rules, -problem.min_stability]])
     bounds = np.tile([0.0, 1.0], (n + 1, 1))

@@ -21,7 +21,7 @@ is returned.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from mossrules.solver.limits import LinearConstraints
 from mossrules.solver.selection import Fit, SelectionProblem, whole_counts
 from mossrules.statistics import Statistics
 
-__all__ = ["LinearConstraints", "Problem"]
+__all__ = ["LinearConstraints", "Problem", "refuse_other_losses"]
 
 MOST_CONDITION = 1e12  # gamma times the largest G_ii: beyond it, weights have no correct digits
 
@@ -143,6 +143,21 @@ class Problem(SelectionProblem):
         w[S] = root * self._solve(A, root * self.statistics.q[S], S)
         return w
 
+    def with_blanks(self, n: int) -> Problem:
+        """Return the problem with n more rules, which hold nowhere and count for nothing."""
+        data = self.statistics
+        statistics = replace(
+            data,
+            G=np.pad(data.G, ((0, n), (0, n))),
+            q=np.pad(data.q, (0, n)),
+            values=np.pad(data.values, (0, n)),
+            counts=np.pad(data.counts, (0, n)),
+            support=np.pad(data.support, (0, n)),
+        )
+        signs = None if self.signs is None else np.pad(self.signs, (0, n))
+        limits = None if self.constraints is None else self.constraints.with_blanks(n)
+        return replace(self, statistics=statistics, constraints=limits, signs=signs)
+
     # --- tangents and bounds --------------------------------------------------------------------
 
     def tangent_at(self, support: IntArray) -> tuple[float, FloatArray]:
@@ -176,6 +191,12 @@ class Problem(SelectionProblem):
         s = self.statistics
         yield from (np.ascontiguousarray(each).tobytes() for each in (s.G, s.q, s.counts))
         yield repr(s.yy).encode()
+
+
+def refuse_other_losses(problem: SelectionProblem, what: str) -> None:
+    """Say that something is for the squared loss only."""
+    if not isinstance(problem, Problem):
+        raise InvalidParameter(f"{what} is for the squared loss; pass a Problem.")
 
 
 # --- checks -------------------------------------------------------------------------------------

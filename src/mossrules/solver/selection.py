@@ -187,6 +187,10 @@ class SelectionProblem(ABC):
             r = np.where(self.signs * r < 0, 0.0, r)
         return np.asarray(0.5 * self.gamma * r**2, dtype=np.float64)
 
+    @abstractmethod
+    def with_blanks(self, n: int) -> Self:
+        """Return the problem with n more rules, which hold nowhere and count for nothing."""
+
     # --- what methods ask of the loss -----------------------------------------------------------
 
     @property
@@ -213,6 +217,10 @@ class SelectionProblem(ABC):
     @abstractmethod
     def tangent(self, z: FloatArray) -> tuple[float, FloatArray]:
         """Return H2 and its gradient at any point of [0, 1]^m."""
+
+    @abstractmethod
+    def relaxed_weights(self, z: FloatArray) -> FloatArray:
+        """Return the best weights (m,) at a point of [0, 1]^m."""
 
     @abstractmethod
     def dual_parts(self, w: FloatArray) -> tuple[float, FloatArray]:

@@ -171,6 +171,7 @@ class TouchingModel:
             counts=np.append(own.counts, 0),
             support=np.append(own.patterns.support, own.patterns.n),
         )
+        limits = own.constraints
         return Problem(
             statistics,
             max_rules=own.max_rules + 1,
@@ -179,6 +180,7 @@ class TouchingModel:
             fixed_in=(*own.fixed_in, m),
             fixed_out=own.fixed_out,
             signs=None if own.signs is None else np.append(own.signs, 0),
+            constraints=None if limits is None else limits.with_blanks(1),
         )
 
     def weights(self, support: IntArray) -> FloatArray:

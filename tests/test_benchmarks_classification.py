@@ -1,0 +1,76 @@
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks import classification
+from benchmarks.__main__ import RESUMABLE, SUBJECTS
+from benchmarks._harness import Skipped
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+
+from mossrules import MossClassifier
+from mossrules.baselines import SirusClassifier
+from mossrules.evaluation import evaluate
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Put a small table and quick learners in the place of the large ones; interpret is absent."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X, y = X.iloc[:200, :4], y[:200]
+
+    def absent(*_):
+        raise Skipped("no interpret: nothing found")
+
+    def quick(n_trees, _):
+        return {
+            "SIRUS": SirusClassifier(3, n_trees=n_trees // 5),
+            "logistic regression": LogisticRegression(max_iter=2000),
+        }
+
+    monkeypatch.setattr(classification, "read_table", lambda _: (X, y))
+    monkeypatch.setattr(classification, "learners", quick)
+    monkeypatch.setattr(classification, "make_environment", absent)
+    return X, y
+
+
+def test_the_subject_is_known():
+    """It is among the subjects, keeps what is finished, and has all learners that are asked for."""
+    assert "classification" in SUBJECTS
+    assert "classification" in RESUMABLE
+    found = classification.learners(500, 500)
+    assert len(found) == 8
+    assert isinstance(found["MOSS medium"], MossClassifier)
+    assert {getattr(found[name], "max_rules", 15) for name in found} == {15}
+
+
+def test_figures_are_those_of_evaluate(small, tmp_path):
+    """Rows and page have what evaluate finds on the same folds; who is absent says so."""
+    report = classification.run(quick=True, folder=tmp_path)
+    rows = {row["learner"]: row for row in report.tables["all"]}
+    expected = evaluate(classification.learners(50, 50), *small, cv=classification.splitter(3))
+    for each in expected.summaries:
+        for metric in classification.METRICS:
+            assert rows[each.learner][metric] == each.scores[metric]
+    assert rows["SIRUS"]["dice"] == expected.summaries[0].dice
+    assert "no interpret" in rows["EBM"]["failure"]
+    page = (tmp_path / "classification_results-quick.md").read_text()
+    sirus = rows["SIRUS"]
+    cell = f"**{sirus['auc']:.3f}** / **{sirus['log_loss']:.3f}** / **{sirus['dice']:.2f}**"
+    assert f"| SIRUS | {cell} |" in page
+    assert "| EBM | not measured |" in page
+    assert "no interpret: nothing found" in page
+    assert list(tmp_path.iterdir()) == [tmp_path / "classification_results-quick.md"]
+
+
+def test_tables_are_read_as_the_index_says(tmp_path, monkeypatch):
+    """Identifiers are dropped, codes of categories are texts, and all else is numbers."""
+    frame = pd.DataFrame({"age": [1, 2], "sex": [0, 1], "target": [0, 1]})
+    frame.to_csv(tmp_path / "adult.csv.gz", index=False)
+    frame.rename(columns={"sex": "phone number"}).to_csv(tmp_path / "churn.csv.gz", index=False)
+    monkeypatch.setattr(classification, "PMLB", tmp_path)
+    monkeypatch.setattr(classification, "CATEGORIES", {"adult": ("sex",)})
+    X, y = classification.read_table("adult")
+    assert X["sex"].tolist() == ["0", "1"]
+    assert np.issubdtype(X["age"].dtype, np.integer)
+    assert y.tolist() == [0, 1]
+    assert list(classification.read_table("churn")[0]) == ["age"]
