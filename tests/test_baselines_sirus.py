@@ -425,7 +425,7 @@ def test_the_published_forest_grows_until_it_is_settled(diabetes, monkeypatch):
     assert settled_trees(pool, 0.9) == n_trees
     monkeypatch.setattr(sirus, "MAX_TREES", 1000)
     with pytest.warns(SolveLimitWarning, match="1000 trees would still not agree"):
-        SirusRegressor(5, source="own", n_trees="auto").fit(X, y)
+        SirusRegressor(5, source="own", n_trees="auto", **search).fit(X, y)
 
 
 # --- as an estimator ------------------------------------------------------------------------------
