@@ -69,6 +69,8 @@ def test_several_classes_have_a_column_each(folder):
     assert right.mean() == pytest.approx(content["accuracy_training"])
     explained = run("predict", model, folder / "iris.csv", "--explain", "1").stdout
     assert explained.count("probability, 1 /") == 3
+    first = float(found["probability of it's"][0])
+    assert f"it's {first:.3f}" in explained.splitlines()[-1]
     sql = run("fit", folder / "iris.csv", "-t", "species", *QUICK, "--export", "sql").stdout
     assert 'FROM "iris"' in sql
     assert isinstance(RuleSets.from_json(model.read_text()), RuleSets)

@@ -155,6 +155,7 @@ def show_explanation(
 ) -> None:
     """Print which rules hold for a row, counted from 1, and what each adds."""
     from mossrules.model import RuleSet  # noqa: PLC0415
+    from mossrules.model.figures import one_line  # noqa: PLC0415
     from mossrules.table import Table  # noqa: PLC0415  loads narwhals
 
     n_rows = Table.from_any(table).n_rows
@@ -167,7 +168,10 @@ def show_explanation(
     else:
         by_class = ruleset.explain(Table.from_any(alone))
         content = {"classes": {str(label): explained(each) for label, each in by_class.items()}}
-        text = "\n\n".join(map(repr, by_class.values()))
+        total = sum(each.prediction for each in by_class.values()) or 1.0
+        shares = (f"{one_line(str(k))} {v.prediction / total:.3f}" for k, v in by_class.items())
+        last = f"Probabilities divided by their sum: {', '.join(shares)}."
+        text = "\n\n".join([*map(repr, by_class.values()), last])
     if as_json:
         print_json({"row": row, **content})
     else:

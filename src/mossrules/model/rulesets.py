@@ -68,7 +68,10 @@ class RuleSets(Mapping[Label, RuleSet]):
         return np.asarray(alone / alone.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def explain(self, row: Any, *, threshold: float = 0.5) -> dict[Label, Explanation]:
-        """Return for each class which of its rules hold for one row, and what each adds."""
+        """Return for each class which of its rules hold for one row, and what each adds.
+
+        A probability is there what the rules of its class say, before the division by their sum.
+        """
         return {label: each.explain(row, threshold=threshold) for label, each in self.items()}
 
     # --- exports --------------------------------------------------------------------------------
