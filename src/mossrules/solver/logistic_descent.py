@@ -39,8 +39,13 @@ def possible_rules(problem: LogisticProblem) -> IntArray:
     return np.union1d(np.union1d(fixed, free), problem.most_stable).astype(np.int64)
 
 
-def local_search(model: TouchingModel, start: IntArray | None = None) -> Incumbent:
-    """Return a selection that no exchange of one rule for another seems to improve."""
+def local_search(
+    model: TouchingModel, start: IntArray | None = None
+) -> tuple[Incumbent, TouchingModel]:
+    """Return a selection that no exchange of one rule for another seems to improve.
+
+    With it comes the model with the curvature near there, if that is cheap to have.
+    """
     problem, m = model.problem, model.problem.m
     reachable = problem.reachable
     assert reachable is not None  # noqa: S101  tells mypy what the callers know
@@ -57,9 +62,10 @@ def local_search(model: TouchingModel, start: IntArray | None = None) -> Incumbe
         if w.any() and loss >= best.loss * (1.0 - WORTHWHILE):
             break
         best.offer(found, loss)
+        first = not w.any()
         w = model.weights(best.support)
-        model = model.curved_at(w) if model.is_cheap else model
-    return best
+        model = model.curved_at(w) if model.is_cheap and first else model
+    return best, model
 
 
 def solve_logistic_by_descent(

@@ -221,12 +221,11 @@ class LogisticTree:
             vars(here)["reachable"] = np.searchsorted(rules, self.problem.reachable)
         known = None if start is None else np.searchsorted(rules, np.intersect1d(start, rules))
         model = TouchingModel.of(here)
-        found = local_search(model, known)
+        found, model = local_search(model, known)
         self.best.offer(rules[found.support], found.loss)
         w = model.weights(found.support)
         self.is_cheap = model.is_cheap
-        curved = model.curved_at(w) if model.is_cheap else model
-        self._set_up(_Bench(curved, rules, w, self.options, self.prices))
+        self._set_up(_Bench(model, rules, w, self.options, self.prices))
 
     def run(self) -> Status:
         """Relax the root, leave out what it decides, and search below it.
