@@ -98,12 +98,13 @@ def _combinations(settings: Settings) -> dict[str, tuple[str, tuple[int, int], s
 
 def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
     """Return times beside the paper's, and whether what ways prove fits together."""
-    tables = []
+    tables: list[TableOf] = []
     for strength in settings.gammas:
         own = [row for row in rows if row["strength"] == strength]
+        notes = [] if tables else _notes(settings)
         few, many = GAMMAS[strength]
         heading = f"CPU seconds of a floor: gamma = {few:g}, or {many:g} above {FEW_ROWS:,} rows"
-        tables.append(TableOf(heading, _seconds_table(settings, own), _notes(settings)))
+        tables.append(TableOf(heading, _seconds_table(settings, own), notes))
     found = contradictions(rows, lambda row: (row["n"], row["m"], row["strength"], row["eps"]))
     proofs = [
         (
