@@ -225,20 +225,21 @@ def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
                     for row in own
                     if row["status"] == status
                 ]
-                label = way if status == PROVEN else None
+                name = way if status == PROVEN else None
                 x, y = zip(*points, strict=True) if points else ((), ())
-                ax.plot(x, y, marker, color=colour, mfc=fill, markersize=4, alpha=0.8, label=label)
+                ax.plot(x, y, marker, color=colour, mfc=fill, markersize=4, alpha=0.8, label=name)
         ax.set_yscale("log")
         ax.set_xticks(range(len(settings.sizes)), [f"{n}\n{m}" for n, m in settings.sizes])
         ax.tick_params(axis="x", labelsize=8)
         few, many = GAMMAS[strength]
         ax.set_title(f"gamma = {few:g}, {many:g} above {FEW_ROWS:,} rows", fontsize=10)
-        finish(
-            ax,
-            x="rows (above) and rules (below); hollow: not solved in time",
-            y="CPU seconds of a floor",
-            whole=False,
-        )
+        ax.set_xlim(-0.6, len(settings.sizes) - 0.4)
+        label = "rows (above) and rules (below); hollow: not solved in time"
+        finish(ax, x=label, y="CPU seconds of a floor", whole=False)
+        if (legend := ax.get_legend()) is not None:
+            legend.remove()  # there is one for all panels, below them, where no point is
+    handles, labels = first.get_legend_handles_labels() if first else ([], [])
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
     return figure
 
 
