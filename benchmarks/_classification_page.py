@@ -136,10 +136,10 @@ def detail_cell(row: Row | None) -> str:
 
 
 def failures(rows: Sequence[Row]) -> list[str]:
-    """Return a sentence for each learner that could not be measured on a table."""
-    found = [
-        f"* {row['learner']} on {row['table']}: {row['failure']}"
-        for row in rows
-        if row["failure"] is not None
-    ]
-    return ["## Not measured", "", *found, ""] if found else []
+    """Return a sentence for each learner that could not be measured on some tables."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row["failure"] is not None:
+            found.setdefault((row["learner"], row["failure"]), []).append(row["table"])
+    lines = [f"* {learner} on {', '.join(of)}: {why}" for (learner, why), of in found.items()]
+    return ["## Not measured", "", *lines, ""] if lines else []
