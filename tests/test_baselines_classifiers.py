@@ -112,7 +112,7 @@ def test_candidates_found_before_give_the_same_model(tumours):
 def test_linear_terms_and_folds(tumours):
     """With linear terms probabilities are those of all terms; folds choose among the path."""
     X, y = tumours
-    model = RuleFitClassifier(6, n_trees=2, max_depth=1, linear_terms=True).fit(X, y)
+    model = RuleFitClassifier(6, n_trees=2, n_bins=10, max_depth=1, linear_terms=True).fit(X, y)
     assert 0 < len(model.linear_) < 6
     assert len(model.linear_) + len(model.rules_) <= 6
     f = model.rules_.decision_function(X) + model.linear_.predict(Table.from_any(X))

@@ -26,7 +26,7 @@ MODEL_RULES = 6
 def demo(
     *,
     rules: Annotated[int, typer.Option(min=1, help="How many rules to print.")] = 12,
-    trees: Annotated[int, typer.Option(min=1, help="How many trees to grow.")] = 500,
+    trees: Annotated[int, typer.Option(min=1, help="How many trees to grow.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the forest.")] = 0,
 ) -> None:
     """Find candidate rules in the diabetes data that come with scikit-learn.
