@@ -6,7 +6,7 @@ import signal
 from hypothesis import settings
 
 # A red run must be red again when it is repeated, so that it can be understood. To look for new
-# examples: `HYPOTHESIS_PROFILE=search pytest`. How long an example takes says little on a busy machine.
+# examples: `HYPOTHESIS_PROFILE=search pytest`. How long one takes says little on a busy machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("search", derandomize=False, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
