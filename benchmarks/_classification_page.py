@@ -20,16 +20,16 @@ few, has none. AUC and Dice are better if larger, the log-loss if smaller; **bol
 the learners with at most {max_rules} rules.
 """
 NOTES = """\
-* **Settings.** At most {max_rules} rules, {n_trees} trees of depth 2 that look at a third of the
-  columns at each split, ten bins; MOSS at "high", "medium" and "low", to a gap of {gap:.0%}. MOSS,
-  SIRUS and RuleFit choose from one pool of candidates for each fold; GLRM generates its rules
-  itself.
+* **Settings.** At most {max_rules} rules, {n_trees} trees of depth 2, and all else of the search
+  for candidates as by default (8 bins, half of the columns at each split); MOSS at "high", "medium"
+  and "low", to a gap of {gap:.0%}. MOSS, SIRUS and RuleFit choose from one pool of candidates for each
+  fold; GLRM generates its rules itself.
 * **Tables.** The phone number of churn is an identifier, and was dropped. Categories of adult and
   credit_approval_germany are integer codes; they are read as categories (as dummies in logistic
   regression, by code in the forest). All else is numbers.
 * **Beside the rules.** Logistic regression with scaled numbers and scikit-learn's defaults; EBM,
-  the explainable boosting machine of interpret with its defaults; a forest of {n_trees} full trees,
-  a black box, to see what can be had at all.
+  the explainable boosting machine of interpret with its defaults; a forest of {full_trees} full
+  trees, a black box, to see what can be had at all.
 * **Log-loss of SIRUS.** It averages rates of its rules, as published, and such means are never far
   from the rate of all rows. It ranks rows well, but its probabilities are too cautious.
 * **Measured** at commit {commit} with Python {python} and scikit-learn {sklearn}, on {cpus} cores
