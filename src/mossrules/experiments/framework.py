@@ -73,3 +73,5 @@ class Experiment(Generic[Settings]):
     tasks: Callable[[Settings], Sequence[str]]
     run: Callable[[Settings, str, Lab], Sequence[Row]]
     present: Callable[[Settings, Sequence[Row]], Presentation]
+    # Whether the rows of a task are all there is to find; if not, the next run tries it again.
+    settled: Callable[[Sequence[Row]], bool] = lambda _rows: True

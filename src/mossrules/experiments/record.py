@@ -7,7 +7,7 @@ import io
 import json
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
@@ -68,6 +68,10 @@ class Record:
                 f"{path} is no record that this release reads; move it, or choose another --out."
             )
         return cls(folder, known, tasks)
+
+    def keep(self, settled: Callable[[Sequence[Row]], bool]) -> None:
+        """Forget tasks that are to be tried again."""
+        self.tasks = {task: rows for task, rows in self.tasks.items() if settled(rows)}
 
     def add(self, task: str, rows: Sequence[Row]) -> None:
         """Keep what a task has found."""

@@ -25,6 +25,7 @@ NAMES = (
     "k",
     "noise",
     "case-study",
+    "peers",
     "beyond",
 )
 

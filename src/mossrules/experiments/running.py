@@ -74,6 +74,7 @@ def reproduce(
     described = {"experiment": name, "protocol": protocol, "quick": quick, **asdict(settings)}
     record = Record.open(folder, described)
     tasks = list(experiment.tasks(settings))
+    record.keep(experiment.settled)
     reused = sum(task in record.tasks for task in tasks)
     for task in _left(tasks, record, listen):
         record.add(task, _run(experiment, settings, task, lab))
