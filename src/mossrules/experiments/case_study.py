@@ -73,7 +73,7 @@ class Settings:
     studies: tuple[str, ...] = tuple(STUDIES)
     learners: tuple[str, ...] = ("SIRUS", "FIRE", "MOSS-H", DEFAULT)
     analyses: int = 10
-    n_trees: int = 500  # shallow ones, of which rules are made
+    n_trees: int | None = None  # shallow ones, of which rules are made
     forest_trees: int = 500  # deep ones, of the black box
     seed: int = 0
 
@@ -96,7 +96,7 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
         max_rules=study.max_rules,
         seed=settings.seed,
         jobs=lab.jobs,
-        n_trees=lab.protocol.trees(settings.n_trees),
+        n_trees=settings.n_trees,
     )
     if str(rules.get(DEFAULT)) == str(rules.get("MOSS-H")):
         rules.pop(DEFAULT, None)  # they are one learner

@@ -33,7 +33,7 @@ class Settings:
     learners: tuple[str, ...] = ("SIRUS", "RuleFit", "MOSS-H")
     max_rules: int = 9
     splits: int = 5
-    n_trees: int = 500
+    n_trees: int | None = None  # as many as the protocol has
     seed: int = 0
 
 

@@ -42,7 +42,7 @@ class Settings:
     generator: str = "noisy-target"
     max_rules: int = 15
     folds: int = 10
-    n_trees: int = 500
+    n_trees: int | None = None  # as many as the protocol has
     seed: int = 0
 
 

@@ -60,8 +60,7 @@ GAMMAS = {"high": (0.05, 0.01), "medium": (0.01, 0.001)}  # of the authors: for 
 # Their approximate algorithm has no ridge at all; ours needs one, and weights are fitted anew.
 GAMMAS["low"] = GAMMAS["high"]
 GAP = 0.01
-TREES = 500  # of the paper
-FOREST: dict[str, Any] = {"max_depth": 2, "n_bins": 10, "max_features": 1 / 3}
+FOREST: dict[str, Any] = {"n_trees": 500, "max_depth": 2, "n_bins": 10, "max_features": 1 / 3}
 OWN: dict[str, dict[str, Any]] = {
     "GLRM": {"source": "own"},  # makes its rules from scratch, in the paper too
     "RuleFit": {"means": "first"},  # as the authors do; see docs/baselines.md
@@ -87,13 +86,6 @@ class Protocol:
         """Return a table as learners are to see it, but for medians, which depend on the fold."""
         return one_hot(Table.from_any(X)) if self.is_paper else X
 
-    def trees(self, asked: int) -> int:
-        """Return how many trees to grow: by our protocol our default, where the paper's are asked.
-
-        Other numbers are for a quick look, and stay.
-        """
-        return asked if self.is_paper or asked != TREES else MossRegressor().n_trees
-
     def moss(
         self,
         stability: Stability,
@@ -102,18 +94,22 @@ class Protocol:
         max_rules: int = 15,
         seed: int = 0,
         jobs: int | None = None,
+        n_trees: int | None = None,
         **others: Any,
     ) -> Any:
         """Return MOSS at a stability for a prepared table; `others` are parameters of its own.
 
-        The authors' gamma depends on how many rows there are. They have none for stabilities but
-        the three of the paper: those have that of "high".
+        Without `n_trees` there are as many trees as the protocol has. The authors' gamma depends on
+        how many rows there are. They have none for stabilities but the three of the paper: those
+        have that of "high".
         """
         model = MossRegressor(max_rules, stability=stability, random_state=seed, n_jobs=jobs)
         if self.is_paper:
             few, many = GAMMAS.get(str(stability), GAMMAS["high"])
             gamma = few if Table.from_any(X).n_rows <= FEW_ROWS else many
             model.set_params(gamma=gamma, ties="drop", gap=GAP, refit=True, **FOREST)
+        if n_trees is not None:
+            model.set_params(n_trees=n_trees)
         return self._filled(model.set_params(**others), X)
 
     def learners(
@@ -124,10 +120,13 @@ class Protocol:
         max_rules: int = 15,
         seed: int = 0,
         jobs: int | None = None,
+        n_trees: int | None = None,
         **others: Any,
     ) -> dict[str, Any]:
         """Return learners by name for a prepared table; `others` are parameters that all have."""
         shared: dict[str, Any] = {"max_rules": max_rules, "seed": seed, "jobs": jobs}
+        if n_trees is not None:
+            others["n_trees"] = n_trees
         found = {}
         for name in names:
             if name in (DEFAULT, *MOSS):

@@ -45,7 +45,7 @@ class Settings:
     ways: tuple[str, ...] = (AUTHORS_GUROBI, AUTHORS_HIGHS, OURS, OURS_FINE)
     gap: float = TOLERANCE
     seconds: float = 40.0  # for each floor
-    n_trees: int = 500
+    n_trees: int | None = None  # as many as the protocol has
     seed: int = 0
 
 

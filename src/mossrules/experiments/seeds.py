@@ -32,7 +32,7 @@ class Settings:
     ours: tuple[str, ...] = (DEFAULT, "SIRUS")  # under the protocol of that name
     max_rules: int = 15
     folds: int = 10
-    n_trees: int = 500
+    n_trees: int | None = None  # as many as the protocol has
     seconds: float = 20.0  # for each exact choice
     seed: int = 0
 

@@ -25,7 +25,7 @@ class Settings:
     max_rules: int = 15
     datasets: tuple[str, ...] = tuple(NUMBERS_OF)
     folds: int = 10
-    n_trees: int = 500
+    n_trees: int | None = None  # as many as the protocol has
     seconds: float = 60.0  # for each choice
     seed: int = 0
 

@@ -32,7 +32,7 @@ class Settings:
     dataset: str = "ESL"
     max_rules: int = 20
     windows: int = 10  # beside the first one
-    n_trees: int = 500
+    n_trees: int | None = None  # as many as the protocol has
     seconds: float = 600.0  # for the frontier
     seed: int = 0
 
