@@ -76,7 +76,7 @@ def notes(settings: Any) -> list[str]:
     return [
         (
             f"k = {settings.max_rules}, {settings.folds} folds, means over datasets: "
-            f"{', '.join(settings.datasets)}. They were chosen before any result, for being small "
+            f"{', '.join(settings.datasets)}. They were chosen for being small "
             "to middle (159 to 4177 rows), so that everyone can run them, and for having numbers, "
             f"categories and gaps. If {DEFAULT}, our default, is not there, it is MOSS-H."
         ),

@@ -54,7 +54,7 @@ class Settings:
     peers: tuple[str, ...] = tuple(PEERS)
     max_rules: int = 15
     folds: int = 5  # some of the packages take their time
-    n_trees: int = 500  # of ours; others have their own defaults
+    n_trees: int | None = None  # of ours, as the protocol has it; others have their own defaults
     seconds: float = 3600.0  # for all folds of a peer
     seed: int = 0
 
