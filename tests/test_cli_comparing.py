@@ -82,7 +82,7 @@ def test_classifiers_are_compared_by_metrics_of_classes(table, tmp_path):
     content = json.loads(run("compare", path, *two, "--json").stdout)
     learners = {
         "SIRUS": SirusClassifier(4, n_trees=25),
-        "MOSS-H": MossClassifier(4, n_trees=25, gap=0.01),
+        "MOSS-H": MossClassifier(4, stability="high", n_trees=25, gap=0.01),
     }
     expected = evaluate(learners, table.assign(progression=high), "progression", cv=2)
     for name in ("auc", "log_loss"):

@@ -77,7 +77,9 @@ def test_metrics_are_those_of_scikit_learn(tumours, table):
             expected = expected_scores(model, X.iloc[test], y[test], weights[1])
             for metric in METRICS:
                 if metric in expected:
-                    assert each.scores[metric] == pytest.approx(expected[metric], rel=1e-9)
+                    # Weights lie on a grid, which that of all rows and that of a fold differ in.
+                    near = pytest.approx(expected[metric], rel=1e-9 if w is None else 1e-7)
+                    assert each.scores[metric] == near
                 else:
                     assert np.isnan(each.scores[metric])
 

@@ -130,7 +130,7 @@ class FireRegressor(BaselineRegressor):
                 "The descent stopped before its weights were stationary; choose a gamma nearer to "
                 "1, or lower max_rules.",
                 SolveLimitWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         self.price_ = point.strength
         return Choice.of_weights(path.weights(point.w), path.intercept(point.w))

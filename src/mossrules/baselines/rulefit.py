@@ -73,7 +73,7 @@ class LassoRules(Baseline):
                 f"The descent to the LASSO's weights ended with a gap of {point.gap:.2g} left, of "
                 f"a loss of {null_loss:.4g} without rules; lower max_rules.",
                 SolveLimitWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
 
 
