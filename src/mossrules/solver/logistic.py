@@ -43,7 +43,6 @@ INTERCEPT = 10.0  # value of the intercept's column: its square is gamma_b / gam
 # the target, so this is the squared loss's 30 over n in the units of log-odds.
 GAMMA_INFORMATION = 30.0
 AUTO: Any = "auto"
-MOST_CONDITION = 1e12  # gamma times the largest curvature: beyond it weights are lost in rounding
 PRECISION = 1e-14  # of the loss: Newton's method ends where no step promises more
 MAX_STEPS = 200
 
@@ -92,14 +91,11 @@ class LogisticProblem(SelectionProblem):
             object.__setattr__(self, "gamma", GAMMA_INFORMATION / self.patterns.information)
         self._check_conditions()
 
-    def _check_gamma(self) -> None:
+    @property
+    def largest_curvature(self) -> float:
+        """A quarter of the largest square of a column, that of the intercept included."""
         support, values = self.patterns.support, self.patterns.values
-        largest = 0.25 * max(float((support * values**2).max()), INTERCEPT**2 * self.patterns.n)
-        if self.gamma * largest > MOST_CONDITION:
-            raise InvalidParameter(
-                f"gamma is {self.gamma:g}; with these rules, weights are lost in rounding above "
-                f"{MOST_CONDITION / largest:.2g}."
-            )
+        return 0.25 * max(float((support * values**2).max()), INTERCEPT**2 * self.patterns.n)
 
     @property
     def counts(self) -> IntArray:

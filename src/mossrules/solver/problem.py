@@ -35,8 +35,6 @@ from mossrules.statistics import Statistics
 
 __all__ = ["LinearConstraints", "Problem", "refuse_other_losses"]
 
-MOST_CONDITION = 1e12  # gamma times the largest G_ii: beyond it, weights have no correct digits
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem(SelectionProblem):
@@ -69,14 +67,10 @@ class Problem(SelectionProblem):
         _check_statistics(self.statistics)
         self._check_conditions()
 
-    def _check_gamma(self) -> None:
-        # G_SS + I/gamma has a condition number of up to gamma times the trace of G_SS.
-        largest = float(np.diagonal(self.statistics.G).max())
-        if self.gamma * largest > MOST_CONDITION:
-            raise InvalidParameter(
-                f"gamma is {self.gamma:g}; with these rules, weights are lost in rounding above "
-                f"{MOST_CONDITION / largest:.2g}."
-            )
+    @property
+    def largest_curvature(self) -> float:
+        """The largest G_ii: G_SS + I/gamma has a condition number of up to gamma times its trace."""
+        return float(np.diagonal(self.statistics.G).max())
 
     @property
     def counts(self) -> IntArray:

@@ -21,6 +21,8 @@ from mossrules.solver.limits import LinearConstraints
 
 __all__ = ["Fit", "SelectionProblem", "whole_counts"]
 
+MOST_CONDITION = 1e12  # gamma times the largest curvature: beyond it weights have no correct digits
+
 
 class Fit(NamedTuple):
     """The best weights of a selection, the intercept beside them, and the loss."""
@@ -62,9 +64,18 @@ class SelectionProblem(ABC):
         object.__setattr__(self, "signs", _signs(self.signs, self.m))
         _check_floor(self)
 
+    @property
     @abstractmethod
+    def largest_curvature(self) -> float:
+        """What the loss curves by at most in the weight of one rule."""
+
     def _check_gamma(self) -> None:
         """Refuse a gamma at which weights are lost in rounding."""
+        if self.gamma * self.largest_curvature > MOST_CONDITION:
+            raise InvalidParameter(
+                f"gamma is {self.gamma:g}; with these rules, weights are lost in rounding above "
+                f"{MOST_CONDITION / self.largest_curvature:.2g}."
+            )
 
     def _check_fixings(self) -> None:
         both = sorted(set(self.fixed_in) & set(self.fixed_out))
