@@ -86,6 +86,18 @@ class Baseline(RuleEstimator):
             )
         return self._choose(self.candidates_, rows) if len(self.candidates_) > 0 else None
 
+    def _in_units(self, rows: Rows | None) -> RuleSet:
+        """Return the chosen rules, their weights in units of the target."""
+        statistics = self.candidates_.statistics
+        choice = self._choice(rows) or Choice.of_weights(np.empty(0), 0.0)
+        return RuleSet.from_candidates(
+            self.candidates_,
+            choice.support,
+            choice.weights * statistics.target_scale,
+            statistics.target_mean + choice.intercept * statistics.target_scale,
+            target=self._target_name,
+        )
+
 
 class BaselineRegressor(Baseline, RuleRegressor):
     """A regressor to compare with.
@@ -101,15 +113,7 @@ class BaselineRegressor(Baseline, RuleRegressor):
         check_choice("variant", self.variant, get_args(Variant))
 
     def _learn(self, rows: Rows | None) -> None:
-        statistics = self.candidates_.statistics
-        choice = self._choice(rows) or Choice.of_weights(np.empty(0), 0.0)
-        self.rules_ = RuleSet.from_candidates(
-            self.candidates_,
-            choice.support,
-            choice.weights * statistics.target_scale,
-            statistics.target_mean + choice.intercept * statistics.target_scale,
-            target=self._target_name,
-        )
+        self.rules_ = self._in_units(rows)
 
 
 class BaselineClassifier(Baseline, RuleClassifier):

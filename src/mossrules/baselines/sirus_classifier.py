@@ -91,15 +91,7 @@ class SirusClassifier(FrequentRules, BaselineClassifier):
         return Choice(support[chosen], w[chosen], design.intercept(w))
 
     def _learn(self, rows: Rows | None) -> None:
-        statistics = self.candidates_.statistics
-        choice = self._choice(rows) or Choice.of_weights(np.empty(0), 0.0)
-        self.rules_ = RuleSet.from_candidates(
-            self.candidates_,
-            choice.support,
-            choice.weights * statistics.target_scale,
-            statistics.target_mean + choice.intercept * statistics.target_scale,
-            target=self._target_name,
-        )
+        self.rules_ = self._in_units(rows)  # of 0 and 1: it adds up rates, not log-odds
 
     def _joined(self, by_class: dict[Label, RuleSet]) -> Any:
         return by_class  # RuleSets are for log-odds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from mossrules.constraints import check_constraints, limit_problem
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import epsilon_sequence
 from mossrules.solver import LogisticProblem, Problem
-from mossrules.solver.logistic import GAMMA_INFORMATION
 from mossrules.solver.options import Method
 from mossrules.solver.selection import SelectionProblem
 
@@ -74,11 +73,10 @@ def pose_logistic(
             "The candidates were found without the patterns that the logistic loss is of; find "
             "them with patterns=True."
         )
-    patterns = candidates.patterns
     problem = LogisticProblem(
-        patterns,
+        candidates.patterns,
         max_rules=_most(candidates, max_rules, ties),
-        gamma=GAMMA_INFORMATION / patterns.information if gamma == "auto" else gamma,
+        gamma=cast("float", gamma),  # the problem itself knows what "auto" is
     )
     return limit_problem(problem, candidates, check_constraints(constraints))
 

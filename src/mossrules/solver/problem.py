@@ -69,7 +69,7 @@ class Problem(SelectionProblem):
 
     @property
     def largest_curvature(self) -> float:
-        """The largest G_ii: G_SS + I/gamma has a condition number of up to gamma times its trace."""
+        """The largest G_ii; times gamma, that is the order of the condition of G_SS + I/gamma."""
         return float(np.diagonal(self.statistics.G).max())
 
     @property
