@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sklearn.ensemble import RandomForestRegressor
 
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
-from mossrules.experiments.measuring import compare, mean_of
+from mossrules.experiments.measuring import compare, mean_of, model_rows
 from mossrules.experiments.numbers import OnNumbers
 from mossrules.experiments.protocols import DEFAULT
 from mossrules.model import RuleSet
@@ -98,22 +98,9 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
         jobs=lab.jobs,
         n_trees=settings.n_trees,
     )
-    if str(rules.get(DEFAULT)) == str(rules.get("MOSS-H")):
-        rules.pop(DEFAULT, None)  # they are one learner
     learners = {FOREST: OnNumbers(forest), **rules}
-    return [
-        {
-            "study": task,
-            "learner": each.learner,
-            "analysis": each.fold + 1,
-            "status": each.status,
-            "failure": each.failure,
-            "r2": each.r2,
-            "n_rules": each.n_rules,
-            "model": None if each.rules is None else each.rules.to_json(),
-        }
-        for each in compare(lab, data, learners, settings.analyses).results
-    ]
+    found = model_rows(compare(lab, data, learners, settings.analyses), "analysis")
+    return [{"study": task, **row} for row in found]
 
 
 # --- showing --------------------------------------------------------------------------------------
@@ -187,7 +174,7 @@ def accuracy(
             "that each leave out another part of the rows, on which R2 is measured. "
             f"{FOREST.capitalize()}: scikit-learn's, {settings.forest_trees} trees of any depth, "
             "a third of the columns at each split. "
-            f"{DEFAULT}: with its default stability; if it is not there, it is MOSS-H."
+            f"{DEFAULT}: with its default stability."
         ),
         (
             f"The paper's figures are those of its own study ({study.paper}), on data that we do "

@@ -17,7 +17,7 @@ from mossrules.experiments.datasets import Dataset
 from mossrules.experiments.framework import Lab, Row
 from mossrules.experiments.protocols import MedianFilled, MedianFiller
 from mossrules.model import RuleSet
-from mossrules.solver import Status
+from mossrules.solver import Problem, Status
 from mossrules.stability import Agreement, Estimate
 
 __all__ = [
@@ -27,6 +27,8 @@ __all__ = [
     "marked",
     "mean_of",
     "mean_ranks",
+    "model_rows",
+    "problem_of",
     "ranks_of",
     "summary_rows",
 ]
@@ -105,6 +107,37 @@ def _spread(rule_sets: Sequence[RuleSet]) -> float | None:
         return None
     pairs = Agreement.of(rule_sets).similarity("dice")[np.triu_indices(len(rule_sets), 1)]
     return float(np.std(pairs))
+
+
+def model_rows(found: Evaluation, place: str) -> list[Row]:
+    """Return one row for each learner and fold, which `place` names, with the rule set itself."""
+    return [
+        {
+            "learner": each.learner,
+            place: each.fold + 1,
+            "status": each.status,
+            "failure": each.failure,
+            "r2": each.r2,
+            "n_rules": each.n_rules,
+            "model": None if each.rules is None else each.rules.to_json(),
+        }
+        for each in found.results
+    ]
+
+
+def problem_of(data: Dataset, lab: Lab, settings: Any) -> Problem:
+    """Return the problem of choosing among the candidates of a table, ties kept."""
+    model = lab.protocol.moss(
+        1.0,
+        data.X,
+        max_rules=settings.max_rules,
+        seed=settings.seed,
+        jobs=lab.jobs,
+        n_trees=settings.n_trees,
+        ties="keep",
+    )
+    found: Problem = model.fit(data.X, data.y).problem_
+    return found
 
 
 def marked(row: Row) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
-from mossrules.experiments.measuring import compare, mean_of
+from mossrules.experiments.measuring import compare, mean_of, model_rows
 from mossrules.model import RuleSet
 from mossrules.plots import ConsistencyDisplay
 from mossrules.plots._axes import load
@@ -53,18 +53,8 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
         jobs=lab.jobs,
         n_trees=settings.n_trees,
     )
-    return [
-        {
-            "dataset": task,
-            "learner": each.learner,
-            "split": each.fold + 1,
-            "status": each.status,
-            "r2": each.r2,
-            "n_rules": each.n_rules,
-            "model": None if each.rules is None else each.rules.to_json(),
-        }
-        for each in compare(lab, data, learners, settings.splits).results
-    ]
+    found = model_rows(compare(lab, data, learners, settings.splits), "split")
+    return [{"dataset": task, **row} for row in found]
 
 
 # --- showing --------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ def notes(settings: Any) -> list[str]:
             f"k = {settings.max_rules}, {settings.folds} folds, means over datasets: "
             f"{', '.join(settings.datasets)}. They were chosen for being small "
             "to middle (159 to 4177 rows), so that everyone can run them, and for having numbers, "
-            f"categories and gaps. If {DEFAULT}, our default, is not there, it is MOSS-H."
+            f"categories and gaps. {DEFAULT} is our default."
         ),
         (
             f"Otherwise every package has its own defaults. How each is kept to "

@@ -150,7 +150,7 @@ def _as_it_is(X: Any) -> Any:
 
 
 def our_learners(settings: Settings, data: Dataset, lab: Lab) -> dict[str, Any]:
-    """Return our learners on one thread; one that is the same as another is left out."""
+    """Return our learners on one thread; medians are not theirs to fill, as folds have them."""
     found = lab.protocol.learners(
         data.X,
         names=settings.ours,
@@ -159,12 +159,10 @@ def our_learners(settings: Settings, data: Dataset, lab: Lab) -> dict[str, Any]:
         jobs=1,
         n_trees=settings.n_trees,
     )
-    distinct: dict[str, Any] = {}
-    for name, model in found.items():
-        bare = model.learner if isinstance(model, MedianFilled) else model  # folds are filled
-        if str(bare) not in map(str, distinct.values()):
-            distinct[name] = bare
-    return distinct
+    return {
+        name: model.learner if isinstance(model, MedianFilled) else model
+        for name, model in found.items()
+    }
 
 
 def fit_ours(model: Any, fold: Fold) -> Found:

@@ -15,6 +15,7 @@ import numpy as np
 
 from mossrules.experiments.authors import TOLERANCE
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
+from mossrules.experiments.measuring import problem_of
 from mossrules.experiments.solvers import (
     AUTHORS_GUROBI,
     AUTHORS_HIGHS,
@@ -26,7 +27,6 @@ from mossrules.experiments.solvers import (
     measure_down,
 )
 from mossrules.plots._axes import PALETTE, finish, load
-from mossrules.solver import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,17 +56,7 @@ def tasks(settings: Settings) -> Sequence[str]:
 
 def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
     """Return one row for each floor, from the largest stability down."""
-    data = lab.load(settings.dataset)
-    model = lab.protocol.moss(
-        1.0,
-        data.X,
-        max_rules=settings.max_rules,
-        seed=settings.seed,
-        jobs=lab.jobs,
-        n_trees=settings.n_trees,
-        ties="keep",
-    )
-    problem: Problem = model.fit(data.X, data.y).problem_
+    problem = problem_of(lab.load(settings.dataset), lab, settings)
     shares = np.linspace(1.0, settings.least, settings.floors)
     floors = np.floor(shares * problem.eps_max).astype(np.int64).tolist()
     rows = measure_down(task, problem, floors, gap=settings.gap, limit=settings.seconds)

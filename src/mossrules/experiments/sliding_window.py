@@ -15,6 +15,7 @@ import numpy as np
 
 from mossrules._typing import IntArray
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
+from mossrules.experiments.measuring import problem_of
 from mossrules.frontier import solve_frontier
 from mossrules.plots._axes import PALETTE, finish, load
 from mossrules.solver import Problem
@@ -44,17 +45,7 @@ def tasks(settings: Settings) -> list[str]:
 
 def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
     """Return the windows and the points of the frontier down to the last of them."""
-    data = lab.load(task)
-    model = lab.protocol.moss(
-        1.0,
-        data.X,
-        max_rules=settings.max_rules,
-        seed=settings.seed,
-        jobs=lab.jobs,
-        n_trees=settings.n_trees,
-        ties="keep",
-    )
-    problem: Problem = model.fit(data.X, data.y).problem_
+    problem = problem_of(lab.load(task), lab, settings)
     found = windows(problem, settings.windows + 1)
     frontier = solve_frontier(
         problem,
