@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import gzip
 import importlib.util
-import warnings
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ import narwhals as nw
 import numpy as np
 
 from mossrules._typing import AnyArray
+from mossrules._warn import warn_user
 from mossrules.columns import NUMBERS, Kind
 from mossrules.exceptions import (
     InvalidFile,
@@ -292,11 +292,10 @@ class _Parser:
         words = [each for each in present if _as_numbers([each[1]]) is None]
         if self.kind is Kind.NUMERIC or 0 < 2 * len(words) < len(present):
             line, word = words[0]
-            warnings.warn(
+            warn_user(
                 f"{self.path}, line {line}: column {self.name!r} is {word[:50]!r} among numbers, "
                 "so all of it is text; write NA for missing, or say that it is categorical.",
                 MixedColumnWarning,
-                stacklevel=2,
             )
 
     def _required_numbers(self, fields: Sequence[str], lines: Sequence[int]) -> AnyArray:

@@ -5,10 +5,10 @@ Liu and Mazumder, "FIRE: An Optimization Approach for Fast Interpretable Rule Ex
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from mossrules._checks import check_number
+from mossrules._warn import warn_user
 from mossrules.baselines._base import BaselineRegressor, Choice, Source, Variant
 from mossrules.baselines._fire import FirePath
 from mossrules.binning import MAX_BINS
@@ -126,11 +126,10 @@ class FireRegressor(BaselineRegressor):
             most = untied(statistics.counts, most)
         point = path.follow(most)
         if not point.converged:
-            warnings.warn(
+            warn_user(
                 "The descent stopped before its weights were stationary; choose a gamma nearer to "
                 "1, or lower max_rules.",
                 SolveLimitWarning,
-                stacklevel=6,
             )
         self.price_ = point.strength
         return Choice.of_weights(path.weights(point.w), path.intercept(point.w))

@@ -5,10 +5,10 @@ Wei, Dash, Gao and Gunluk, "Generalized Linear Rule Models", 2019: their model o
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from mossrules._checks import check_integer, check_number
+from mossrules._warn import warn_user
 from mossrules.baselines._base import Baseline, BaselineRegressor, Choice, Source, Variant
 from mossrules.baselines._columns import Prices
 from mossrules.baselines._design import Design
@@ -84,11 +84,10 @@ class GeneratedRules(Baseline):
             scale=unit if self._of_classes else 1.0,
         )
         if not generated.converged:
-            warnings.warn(
+            warn_user(
                 "Column generation stopped before all worthwhile rules were added; lower "
                 "max_length or max_rules.",
                 SolveLimitWarning,
-                stacklevel=4,
             )
         if not generated.rules:
             return nothing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import takewhile
 from typing import Any, Literal, get_args
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._typing import FloatArray
+from mossrules._warn import warn_user
 from mossrules.baselines._base import Baseline, BaselineRegressor, Choice, Source, Variant
 from mossrules.baselines._boosting import BoostedTrees
 from mossrules.baselines._bootstrap import first_tree_means
@@ -69,11 +69,10 @@ class LassoRules(Baseline):
     def _warn(self, point: LassoPoint, null_loss: float) -> None:
         """Say so where the descent was cut short."""
         if not point.converged:
-            warnings.warn(
+            warn_user(
                 f"The descent to the LASSO's weights ended with a gap of {point.gap:.2g} left, of "
                 f"a loss of {null_loss:.4g} without rules; lower max_rules.",
                 SolveLimitWarning,
-                stacklevel=7,
             )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
 
 from mossrules._checks import check_number
 from mossrules._typing import FloatArray, IntArray
+from mossrules._warn import warn_user
 from mossrules.baselines._agreement import STEP, settled_trees
 from mossrules.baselines._base import Baseline, BaselineRegressor, Choice, Source, Variant
 from mossrules.baselines._design import Design
@@ -63,11 +63,10 @@ class FrequentRules(Baseline):
             if enough is not None:
                 return find_in_rows(rows, **{**parameters, "n_trees": enough})
             if n_trees >= MAX_TREES:
-                warnings.warn(
+                warn_user(
                     f"Forests of {n_trees} trees would still not agree to {AGREEMENT:.0%} on the "
                     "rules to take; the model is that of the last one.",
                     SolveLimitWarning,
-                    stacklevel=4,
                 )
                 return candidates
             asked, n_trees = n_trees, 2 * n_trees

@@ -6,7 +6,6 @@ where both have names of text, and taken by position.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,6 +16,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
 from mossrules._typing import FloatArray
+from mossrules._warn import warn_user
 from mossrules.candidates import Candidates, read_weights
 from mossrules.columns import Column
 from mossrules.estimators.labels import Labelled, read_labels, weigh_classes
@@ -47,10 +47,9 @@ def _read(
     estimator: Any, X: Any, y: Any, sample_weight: Any
 ) -> tuple[Table, Column, FloatArray | None]:
     if getattr(y, "shape", ())[1:] == (1,):
-        warnings.warn(
+        warn_user(
             "A column-vector y was passed when a 1d array was expected; pass y.ravel() instead.",
             DataConversionWarning,
-            stacklevel=4,
         )
     table, column = split_column(X, y)
     if table.n_rows < 2:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mossrules._checks import check_integer
 from mossrules._typing import FloatArray, IntArray
+from mossrules._warn import warn_user
 from mossrules.candidates import Candidates
 from mossrules.constraints import Constraint, check_constraints
 from mossrules.estimators.base import RuleEstimator
@@ -148,12 +148,11 @@ class MossEstimator(RuleEstimator):
         self.problem_ = at_stability(self.problem_, stability)
         solution = solve(self.problem_, method_for(self.problem_, stability, self.solver), options)
         if solution.status not in (Status.OPTIMAL, Status.HEURISTIC):
-            warnings.warn(
+            warn_user(
                 f"The search for rules ended ({solution.status.value}) after "
                 f"{solution.report.seconds:.1f} s with a gap of {solution.gap:.2%} left, where "
                 f"{options.gap:.2%} was asked for; raise time_limit, or gap.",
                 SolveLimitWarning,
-                stacklevel=3,
             )
         self._settle(solution)
 
@@ -178,12 +177,11 @@ class MossEstimator(RuleEstimator):
         self._report(repr(found))
         stopped = sum(point.stopped for point in found.points)
         if stopped:
-            warnings.warn(
+            warn_user(
                 f"Cross-validation for stability='auto' ended {stopped} of its "
                 f"{found.n_folds * len(found.points)} searches before a gap of {found.gap:.2%} was "
                 "proven; raise time_limit, or gap.",
                 SolveLimitWarning,
-                stacklevel=4,
             )
         return found.choose().share
 
