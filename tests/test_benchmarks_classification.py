@@ -4,6 +4,7 @@ import pytest
 from benchmarks import classification
 from benchmarks.__main__ import RESUMABLE, SUBJECTS
 from benchmarks._harness import Skipped
+from benchmarks._rival_environment import Outcome
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
@@ -60,6 +61,28 @@ def test_figures_are_those_of_evaluate(small, tmp_path):
     assert "| EBM | not measured |" in page
     assert "no interpret: nothing found" in page
     assert list(tmp_path.iterdir()) == [tmp_path / "classification_results-quick.md"]
+
+
+def test_a_boosting_machine_that_runs_out_of_time_has_the_folds_it_answered(
+    small, tmp_path, monkeypatch
+):
+    """Means are of these folds, and the page says of how many."""
+    answers = [
+        {**dict.fromkeys(classification.METRICS, value), "seconds": 1.0} for value in (0.5, 0.7)
+    ]
+    monkeypatch.setattr(classification, "make_environment", lambda *_: "python")
+    monkeypatch.setattr(
+        classification, "run_child", lambda *_: Outcome(answers, "no answer after 900 s")
+    )
+    report = classification.run(quick=True, folder=tmp_path)
+    row = report.tables["all"][-1]
+    assert (row["learner"], row["folds"], row["failure"]) == ("EBM", 2, None)
+    assert row["auc"] == pytest.approx(0.6)
+    assert row["auc_se"] == pytest.approx(0.1)
+    page = (tmp_path / "classification_results-quick.md").read_text()
+    assert "| EBM | 0.600 / 0.600 (2 folds) |" in page
+    answers.pop()
+    assert "900" in classification.measure_ebm("any", 3)["failure"]
 
 
 def test_tables_are_read_as_the_index_says(tmp_path, monkeypatch):
