@@ -63,9 +63,8 @@ def test_figures_are_those_of_evaluate(small, tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "classification_results-quick.md"]
 
 
-def test_a_boosting_machine_that_runs_out_of_time_has_the_folds_it_answered(
-    small, tmp_path, monkeypatch
-):
+@pytest.mark.usefixtures("small")
+def test_a_boosting_machine_that_runs_out_of_time_has_the_folds_it_answered(tmp_path, monkeypatch):
     """Means are of these folds, and the page says of how many."""
     answers = [
         {**dict.fromkeys(classification.METRICS, value), "seconds": 1.0} for value in (0.5, 0.7)
