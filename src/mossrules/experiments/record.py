@@ -5,21 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-import platform
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from mossrules import __version__
 from mossrules._files import replace_file
 from mossrules.exceptions import InvalidFile
 from mossrules.experiments.framework import Row
 
-__all__ = ["RECORD", "ROWS", "Record", "as_csv", "provenance"]
+__all__ = ["RECORD", "ROWS", "Record", "as_csv"]
 
 RECORD, ROWS = "record.json", "rows.csv"
 FORMAT, VERSION = "mossrules experiment", 1
@@ -98,29 +93,3 @@ def as_csv(rows: Sequence[Row]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-@cache
-def provenance() -> Mapping[str, str]:
-    """Return what made a row: the releases, and the commit where the package is in a clone."""
-    libraries = {name: version(name) for name in ("numpy", "scikit-learn", "numba")}
-    found = {"mossrules": __version__, "python": platform.python_version(), **libraries}
-    return {**found, "commit": _commit()}
-
-
-def _commit() -> str:
-    """Return the commit of the source, marked where files have changed since; empty if none."""
-    source = Path(__file__).parents[3]
-    if not (source / ".git").exists():
-        return ""
-    try:
-        found = subprocess.run(  # noqa: S603  of fixed arguments
-            ("git", "-C", str(source), "describe", "--always", "--dirty", "--abbrev=12"),  # noqa: S607  the user's
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        )
-    except (OSError, subprocess.SubprocessError):  # no git, or a folder that it will not read
-        return ""
-    return found.stdout.strip()

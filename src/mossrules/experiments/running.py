@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from mossrules._files import write_file
+from mossrules._provenance import provenance
 from mossrules.exceptions import MissingDependency
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
 from mossrules.experiments.markdown import page
 from mossrules.experiments.protocols import Way, protocol_for
-from mossrules.experiments.record import ROWS, Record, as_csv, provenance
+from mossrules.experiments.record import ROWS, Record, as_csv
 from mossrules.experiments.registry import find_experiment
 
 __all__ = ["Finished", "Step", "draw_figures", "reproduce"]
