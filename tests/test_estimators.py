@@ -291,6 +291,20 @@ def test_a_frontier_is_computed_once(model):
         model.frontier(points=0)
 
 
+def test_a_frontier_at_shares_has_the_models_of_these_shares(model):
+    """Each floor is the one that a model of that share has; floors that coincide are one."""
+    frontier = model.frontier([0.7, 1.0, 0.9, 0.9], gap=1e-3)
+    chosen = [model.select(stability=share) for share in (1.0, 0.9, 0.7)]
+    assert [entry.floor for entry in frontier.entries] == [
+        each.problem_.min_stability for each in chosen
+    ]
+    for entry, each in zip(frontier.entries, chosen, strict=True):
+        assert entry.solution.loss == pytest.approx(each.solution_.loss, rel=2e-3)
+    assert model.frontier((1.0, 0.9, 0.7), 1e-3) is frontier
+    with pytest.raises(InvalidParameter, match="points is"):
+        model.frontier([1.5])
+
+
 def test_a_frontier_can_be_recorded_and_watched(diabetes, tmp_path):
     """A record is kept from which another model goes on, and each floor is told."""
     record, seen = tmp_path / "record.json", []

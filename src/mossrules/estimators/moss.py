@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, Self, get_args
@@ -206,7 +206,7 @@ class MossEstimator(RuleEstimator):
 
     def frontier(
         self,
-        points: int | Literal["complete"] = 50,
+        points: int | Iterable[float] | Literal["complete"] = 50,
         gap: float = 0.01,
         *,
         time_budget: float | None = None,
@@ -217,9 +217,10 @@ class MossEstimator(RuleEstimator):
 
         Parameters
         ----------
-        points : int or "complete", default=50
-            How many floors of the paper's sequence, from the most stable down; "complete" is every
-            point that no other beats in both stability and fit (ask for `gap=0` with it).
+        points : int, shares or "complete", default=50
+            How many floors of the paper's sequence, from the most stable down; or shares of the
+            largest stability, in (0, 1]; "complete" is every point that no other beats in both
+            stability and fit (ask for `gap=0` with it).
         gap : float, default=0.01
             Largest relative distance of each point from its optimum.
         time_budget : float, optional
@@ -229,7 +230,9 @@ class MossEstimator(RuleEstimator):
             `solve_frontier`.
         """
         check_is_fitted(self)
-        if points != "complete":
+        if isinstance(points, Iterable) and not isinstance(points, str):
+            points = tuple(read_shares(points).tolist())
+        elif points != "complete":
             check_integer("points", points)
         key = (points, gap, time_budget)
         if key not in self._frontiers:
@@ -240,15 +243,18 @@ class MossEstimator(RuleEstimator):
 
     def _solve_frontier(
         self,
-        points: int | Literal["complete"],
+        points: int | tuple[float, ...] | Literal["complete"],
         gap: float,
         time_budget: float | None,
         **record: Any,
     ) -> Frontier:
         if self.problem_ is None:
             return no_frontier(self.solution_, self.max_rules)
-        floors: IntArray | Literal["complete"] = "complete"
-        if points != "complete":
+        floors: Sequence[int] | IntArray | Literal["complete"] = "complete"
+        if isinstance(points, tuple):
+            asked = (at_stability(self.problem_, share).min_stability for share in points)
+            floors = list(dict.fromkeys(asked))  # few rules have few levels of stability
+        elif points != "complete":
             floors = floors_of(self.problem_)[:points]
         return self._solve_floors(
             floors,
