@@ -10,8 +10,8 @@ import mossrules
 PACKAGE = Path(mossrules.__file__).parent
 # One direction of flow: a module imports only from its left.
 FLOW = [
-    "_version", "_typing", "_warn", "exceptions", "_checks", "_files", "_frames", "_kernels",
-    "columns",
+    "_version", "_provenance", "_typing", "_warn", "exceptions", "_checks", "_files", "_frames",
+    "_kernels", "columns",
     "table", "files", "chunks", "grid", "binning", "encoded", "forest", "generators", "rules",
     "pool", "statistics", "patterns",
     "solver._kernels", "solver.limits", "solver.selection", "solver.problem", "solver.logistic",
@@ -25,7 +25,7 @@ FLOW = [
     "frontier.checkpoint", "frontier.progress", "frontier.tasks", "frontier.sweep",
     "frontier.approximate", "frontier",
     "candidates", "constraints", "model", "stability", "estimators", "baselines",
-    "evaluation", "plots", "experiments", "cli", "__main__",
+    "evaluation", "plots", "report", "experiments", "cli", "__main__",
 ]  # fmt: skip
 PACKAGES = (
     "_kernels",
@@ -37,6 +37,7 @@ PACKAGES = (
     "baselines",
     "evaluation",
     "plots",
+    "report",
     "experiments",
     "cli",
 )  # whose modules count as one
