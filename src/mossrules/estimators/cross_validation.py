@@ -83,7 +83,8 @@ def cross_validate(
     verbose: bool = False,
 ) -> FrontierEvaluation:
     """Evaluate a `MossEstimator` at shares of the largest stability; it stays as it is."""
-    compile_kernels()  # not in several threads, nor within the limit of time
+    if model.solver != "coordinate-descent":
+        compile_kernels()  # not in several threads, nor within the limit of time
     # A generator gives another seed at each call: all folds have the first one.
     seed = resolve_seed(model.random_state)
     threads = resolve_n_jobs(n_jobs)

@@ -34,6 +34,8 @@ __all__ = ["evaluate"]
 
 Listener = Callable[[EvaluationProgress], object]
 
+EXACT = ("auto", "branch-and-bound")  # solvers of MOSS that need kernels which compile for long
+
 
 def evaluate(
     learners: Mapping[str, Any],
@@ -130,7 +132,8 @@ def evaluate(
     splits = split_rows(rows, cv, groups, stratify=classes is not None)
     source = Source.of(X, y, prepare, classes)
     record = None if checkpoint is None else Record.open(checkpoint, rows, splits, wanted)
-    compile_kernels()  # not in several threads, nor on anyone's time
+    if any(map(_may_prove, wanted)):
+        compile_kernels()  # not in several threads, nor on anyone's time
     threads = resolve_n_jobs(n_jobs)
     jobs = min(threads, len(splits))
     run = _Run(wanted, rows, source, len(splits), jobs, threads // jobs, record)
@@ -155,6 +158,13 @@ def _read(task: Task, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, AnyArra
     labelled = read_labelled(BaseEstimator(), X, y, sample_weight)
     target = labelled.codes.astype(np.float64)
     return settle_rows(labelled.table, target, labelled.weights), labelled.classes
+
+
+def _may_prove(learner: Learner) -> bool:
+    """Tell whether a learner, or one within it, may search by branch and bound."""
+    parameters = learner.estimator.get_params(deep=True)
+    solvers = [value for name, value in parameters.items() if name.split("__")[-1] == "solver"]
+    return any(solver in EXACT for solver in solvers if isinstance(solver, str))
 
 
 @dataclass
