@@ -189,6 +189,8 @@ def test_classifiers_have_shares_of_the_log_loss(rows):
     sirus = SirusClassifier(4, n_trees=60, random_state=0)
     model = MossClassifier(4, n_trees=60, random_state=0).fit(X, labels)
     report = collect(model, X, labels, cv=KFold(3), points=[1.0], learners={"SIRUS": sirus})
+    dealt = collect(model, X, labels, cv=3, points=[1.0], learners={"MOSS": model})
+    assert dealt.baselines[0].score == pytest.approx(dealt.points[-1].evaluated.score, abs=0.02)
     expected = []
     for train, test in KFold(3).split(X):
         none = DummyClassifier(strategy="prior").fit(X.iloc[train], labels[train])

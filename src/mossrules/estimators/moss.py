@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._checks import check_integer
@@ -166,7 +167,7 @@ class MossEstimator(RuleEstimator):
         found = cross_validate(
             self,
             rows,
-            split_rows(rows, self.cv, fewer=True),
+            split_rows(rows, self.cv, fewer=True, stratify=is_classifier(self)),
             read_shares(AUTO_POINTS),
             gap=max(self.gap, AUTO_GAP),
             time_limit=self.time_limit,

@@ -56,7 +56,8 @@ def evaluate_frontier(
     cv : int, splitter of scikit-learn, or pairs of training and test rows, default=10
         A number of folds deals out the rows in an order of their own, at random so to speak, and
         the same whatever the order in which rows are given. With `groups`, rows of a group are
-        never on both sides. For rows in time, pass `TimeSeriesSplit`.
+        never on both sides. Folds of a classifier have equal shares of both classes. For rows in
+        time, pass `TimeSeriesSplit`.
     points : int or shares, default=50
         How many points, in equal steps from 1 to 0.5 (from the most stable rules to about the
         paper's "medium"); or the shares, in (0, 1].
@@ -104,7 +105,7 @@ def evaluate_frontier(
     return cross_validate(
         model,
         rows,
-        split_rows(rows, cv, groups),
+        split_rows(rows, cv, groups, stratify=isinstance(model, MossClassifier)),
         shares,
         gap=gap,
         time_limit=time_limit,
