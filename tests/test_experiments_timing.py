@@ -1,3 +1,4 @@
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -82,6 +83,31 @@ def test_what_is_not_there_is_a_status(problem, monkeypatch):
         assert {row["status"] for row in rows} == {status}
         assert all(row["loss"] is None for row in rows)
         assert len(calls) == 2  # to warm up, and the first floor
+
+
+class Bomb:
+    """Ends the process that unpickles it, without an exception, as a crash does."""
+
+    def __reduce__(self):
+        return os._exit, (1,)
+
+    def at(self, _floor):
+        """Return the problem at a floor."""
+        return self
+
+    eps_max = 1
+
+
+def test_a_library_that_crashes_takes_nothing_with_it(problem):
+    """A crash is a status like others, after which other problems are solved."""
+    pytest.importorskip("pyscipopt")
+    rows = solvers.measure_down(solvers.DIRECT_SCIP, Bomb(), [3, 2, 1], gap=0.05, limit=5.0)
+    assert [row["status"] for row in rows] == [solvers.CRASHED] * 2 + [solvers.SKIPPED]
+    floor = problem.eps_max
+    (row,) = solvers.measure_down(solvers.DIRECT_SCIP, problem, [floor], gap=0.0, limit=20.0)
+    expected = solvers.measure(solvers.OURS, problem.at(floor), gap=0.0, limit=20.0)
+    assert row["status"] == solvers.PROVEN
+    assert row["loss"] == pytest.approx(expected["loss"], rel=1e-6)
 
 
 def test_after_two_limits_floors_are_skipped(problem, monkeypatch):

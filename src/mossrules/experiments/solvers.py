@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, partial
 from itertools import permutations
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -25,6 +29,7 @@ from mossrules.solver import Options, Problem, Solution, Status, solve
 __all__ = [
     "AUTHORS_GUROBI",
     "AUTHORS_HIGHS",
+    "CRASHED",
     "DIRECT_GUROBI",
     "DIRECT_SCIP",
     "FINE",
@@ -48,9 +53,10 @@ DIRECT_SCIP, DIRECT_GUROBI = "direct, SCIP", "direct, Gurobi"
 FINE = 1e-3
 ROUNDING = 1e-4  # by which bounds of solvers with tolerances may be off, relative
 
-PROVEN, LIMIT = Status.OPTIMAL.value, Status.TIME_LIMIT.value
+PROVEN, LIMIT, CRASHED = Status.OPTIMAL.value, Status.TIME_LIMIT.value, "crashed"
 NOT_INSTALLED, NO_LICENCE = "not installed", "beyond the free licence"
 SKIPPED = "skipped after two limits"
+APART = (DIRECT_SCIP,)  # in a process of its own, as its library was seen to take ours with it
 Way = Callable[[Problem, Options], Solution]
 
 
@@ -112,16 +118,35 @@ def measure_down(
     marked as skipped. Each is solved by itself.
     """
     rows: list[Row] = []
-    for floor in sorted(floors, reverse=True):
-        known = [row["status"] for row in rows]
-        if known.count(LIMIT) >= 2:
-            row = _without_figures(way, SKIPPED)
-        elif known and known[-1] in (NOT_INSTALLED, NO_LICENCE):
-            row = _without_figures(way, known[-1])
-        else:
-            row = measure(way, problem.at(floor), gap=gap, limit=limit)
-        rows.append({"floor": int(floor), "share": floor / problem.eps_max, **row})
+    with ExitStack() as stack:
+        solve_one = stack.enter_context(_Apart()).measure if way in APART else measure
+        for floor in sorted(floors, reverse=True):
+            known = [row["status"] for row in rows]
+            if known.count(LIMIT) + known.count(CRASHED) >= 2:
+                row = _without_figures(way, SKIPPED)
+            elif known and known[-1] in (NOT_INSTALLED, NO_LICENCE):
+                row = _without_figures(way, known[-1])
+            else:
+                row = solve_one(way, problem.at(floor), gap=gap, limit=limit)
+            rows.append({"floor": int(floor), "share": floor / problem.eps_max, **row})
     return rows
+
+
+class _Apart(ExitStack):
+    """Another process, in the place of which there is a new one when it has crashed."""
+
+    pool: ProcessPoolExecutor | None = None
+
+    def measure(self, way: str, problem: Problem, *, gap: float, limit: float) -> Row:
+        """Return what `measure` does there; of a crash, that it was one."""
+        if self.pool is None:
+            pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+            self.pool = self.enter_context(pool)
+        try:
+            return self.pool.submit(measure, way, problem, gap=gap, limit=limit).result()
+        except BrokenProcessPool:
+            self.pool = None
+            return _without_figures(way, CRASHED)
 
 
 def contradictions(rows: Iterable[Row], key: Callable[[Row], Hashable]) -> list[tuple[Row, Row]]:
