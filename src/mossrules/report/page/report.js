@@ -1,0 +1,115 @@
+// What joins the parts: one point is shown, by slider, buttons, figures or keys.
+
+const last = data.points.length - 1;
+const slider = byId("point-slider");
+let shown = data.chosen;
+
+/** Show a point: all parts of the page follow. */
+function show(position) {
+  const next = Math.min(last, Math.max(0, position));
+  if (next === shown) return;
+  const [before, point] = [data.points[shown], data.points[next]];
+  const name = `point ${shown + 1}`;
+  shown = next;
+  showPlace();
+  showFigures(next);
+  showRules(point, before);
+  byId("live").textContent = showChanges(point, before, name);
+  showCertificate(point);
+  byId("copied").hidden = byId("copied-box").hidden = true;
+  showFields(point);
+  showCase(point);
+}
+
+/** Put slider, buttons and rings at the point that is shown. */
+function showPlace() {
+  const words = pointWords(shown);
+  document.body.dataset.point = shown;
+  slider.value = last - shown; // right is more stable, as in the figure
+  slider.setAttribute("aria-valuetext", words);
+  byId("point-words").textContent = words;
+  setOff(byId("point-previous"), shown === 0);
+  setOff(byId("point-next"), shown === last);
+  for (const jump of document.querySelectorAll("[data-go]")) {
+    jump.setAttribute("aria-current", String(Number(jump.dataset.go) === shown));
+  }
+  for (const chart of document.querySelectorAll(".chart")) moveRing(chart);
+}
+
+/** A button without effect keeps its focus, so that the keyboard is not lost at an end. */
+function setOff(button, isOff) {
+  button.setAttribute("aria-disabled", String(isOff));
+}
+
+function moveRing(chart) {
+  const ring = chart.querySelector(".selection");
+  const mark = chart.querySelector(`.mark[data-point="${shown}"]`);
+  if (!ring) return;
+  if (mark) {
+    ring.setAttribute("transform", mark.getAttribute("transform"));
+    ring.removeAttribute("display");
+  } else {
+    ring.setAttribute("display", "none");
+  }
+}
+
+/** Show the point whose mark is nearest to a click; dots are small, and fingers are not. */
+function showNearest(chart, event) {
+  let nearest = null;
+  let least = Infinity;
+  for (const mark of chart.querySelectorAll(".mark[data-point]")) {
+    const box = mark.querySelector(".dot").getBoundingClientRect();
+    const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+    const distance = Math.hypot(event.clientX - x, event.clientY - y);
+    if (distance < least) [nearest, least] = [mark, distance];
+  }
+  if (nearest) show(Number(nearest.dataset.point));
+}
+
+function listen() {
+  slider.addEventListener("input", () => show(last - Number(slider.value)));
+  byId("point-previous").addEventListener("click", () => show(shown - 1));
+  byId("point-next").addEventListener("click", () => show(shown + 1));
+  for (const jump of document.querySelectorAll("[data-go]")) {
+    jump.addEventListener("click", () => show(Number(jump.dataset.go)));
+  }
+  for (const chart of document.querySelectorAll(".chart")) {
+    chart.addEventListener("click", (event) => showNearest(chart, event));
+  }
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    button.addEventListener("click", () =>
+      copyExport(data.points[shown], button.dataset.copy, button),
+    );
+  }
+  byId("download-json").addEventListener("click", () => downloadJson(data.points[shown], shown));
+}
+
+function listenToCase() {
+  const form = byId("what-if-form");
+  if (!form) return;
+  form.addEventListener("input", () => showCase(data.points[shown]));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  // The values are typical again only after the event.
+  form.addEventListener("reset", () => setTimeout(() => showCase(data.points[shown])));
+}
+
+/** Paper shows what is folded, too. */
+function listenToPrinter() {
+  let folded = [];
+  window.addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const details of folded) details.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const details of folded) details.open = false;
+  });
+}
+
+for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
+listen();
+listenToCase();
+listenToPrinter();
+showPlace();
+showFields(data.points[shown]);
+showCase(data.points[shown]);
+document.body.dataset.ready = "true";

@@ -1,0 +1,158 @@
+// The point that is shown: its rules, what changed against the one before, and its certificate.
+// Words are those of view.py.
+
+const data = JSON.parse(document.getElementById("report-data").textContent);
+
+const byId = (id) => document.getElementById(id);
+const slot = (node, name) => node.querySelector(`[data-slot="${name}"]`);
+
+/** Write into the slot of a node, if there is one. */
+function fill(node, name, text) {
+  const place = node && slot(node, name);
+  if (place) place.textContent = text;
+}
+
+/** A row made from the template that the page's own rows were made from. */
+function rowFrom(template) {
+  return byId(template).content.firstElementChild.cloneNode(true);
+}
+
+function pointWords(position) {
+  const point = data.points[position];
+  const place = `point ${position + 1} of ${data.points.length}`;
+  return `${place}: stability ${percent(point.stability)}, ${data.score} ${number(point.explained)}`;
+}
+
+/** The decimals of all amounts of a point: those that the largest weight needs. */
+function decimalsOf(point) {
+  if (Math.abs(point.intercept) >= 1e9) return null;
+  const weights = point.weights.filter((weight) => weight !== 0);
+  return decimalsFor(weights.length ? weights : [point.intercept]);
+}
+
+/** What cross-validation found, in words. */
+function testedWords(found) {
+  if (found === null) return { score: NOTHING, dice: NOTHING, rules: NOTHING };
+  const error = found.score_se === null ? "" : ` ± ${number(found.score_se)}`;
+  const range =
+    found.dice_low === null || found.dice_high === null
+      ? ""
+      : ` (${number(found.dice_low)} to ${number(found.dice_high)})`;
+  return {
+    score: number(found.score) + error,
+    dice: number(found.dice) + range,
+    rules: number(found.rules),
+  };
+}
+
+/** Weights of a point by rule. */
+const weightsOf = (point) => new Map(point.rules.map((rule, i) => [rule, point.weights[i]]));
+
+function showRules(point, before) {
+  const decimals = decimalsOf(point);
+  const old = before && { weights: weightsOf(before), decimals: decimalsOf(before) };
+  const largest = Math.max(0, ...point.weights.map(Math.abs)) || 1;
+  const rows = point.rules.map((rule, i) => {
+    const row = ruleRow(rule, point.weights[i], largest, decimals);
+    const times = point.found === null ? NOTHING : `${point.found[i]} of ${data.folds}`;
+    fill(row, "found", times);
+    if (old) markChange(row, rule, amount(point.weights[i], decimals), old);
+    return row;
+  });
+  byId("rule-rows").replaceChildren(...rows);
+  byId("no-rules").hidden = rows.length > 0;
+  const base = amount(point.intercept, decimals);
+  fill(byId("base-value"), "weight", base);
+  sayWas(byId("base-value"), base, before ? amount(before.intercept, old.decimals) : base);
+}
+
+function ruleRow(position, weight, largest, decimals) {
+  const rule = data.rules[position];
+  const row = rowFrom("rule-row");
+  row.dataset.rule = position;
+  fill(row, "text", rule.text);
+  fill(row, "weight", amount(weight, decimals));
+  fill(row, "odds", oddsRatio(Math.exp(Math.min(weight, 700))));
+  fill(row, "support", percent(rule.support));
+  fill(row, "proportion", percent(rule.proportion));
+  const size = ((100 * Math.abs(weight)) / largest).toFixed(1);
+  const bar = row.querySelector(".bar rect");
+  bar.setAttribute("class", weight < 0 ? "minus" : "plus");
+  bar.setAttribute("x", weight < 0 ? `-${size}` : "0");
+  bar.setAttribute("width", size);
+  return row;
+}
+
+/** Mark a rule that came, or say from what its weight changed. */
+function markChange(row, rule, words, old) {
+  if (!old.weights.has(rule)) {
+    row.classList.add("came");
+    slot(row, "new").hidden = false;
+  } else {
+    sayWas(row, words, amount(old.weights.get(rule), old.decimals));
+  }
+}
+
+function sayWas(row, now, was) {
+  const place = slot(row, "was");
+  place.hidden = now === was;
+  place.textContent = now === was ? "" : `was ${was}`;
+}
+
+/** Say which rules came and which were left out; returns the words. */
+function showChanges(point, before, name) {
+  byId("changes").hidden = !before;
+  if (!before) return "";
+  const now = new Set(point.rules);
+  const old = weightsOf(before);
+  const left = before.rules.filter((rule) => !now.has(rule));
+  const came = point.rules.filter((rule) => !old.has(rule)).length;
+  const decimals = decimalsOf(before);
+  const rows = left.map((rule) => {
+    const row = rowFrom("left-out-row");
+    row.dataset.rule = rule;
+    fill(row, "text", data.rules[rule].text);
+    fill(row, "weight", amount(old.get(rule), decimals));
+    return row;
+  });
+  byId("left-out").replaceChildren(...rows);
+  const words = changeWords(came, left.length, name);
+  byId("changes-words").textContent = words + (left.length ? " Left out:" : "");
+  return words;
+}
+
+function changeWords(came, left, name) {
+  if (!came && !left) return `The same rules as at ${name}, which was shown before.`;
+  const plural = (count) => `${count} rule${count === 1 ? "" : "s"}`;
+  return `Against ${name}, which was shown before: ${plural(came)} new, ${plural(left)} left out.`;
+}
+
+function showFigures(position) {
+  const point = data.points[position];
+  const tested = testedWords(point.evaluated);
+  const figures = byId("point-figures");
+  fill(figures, "stability", percent(point.stability));
+  fill(figures, "explained", number(point.explained));
+  fill(figures, "count", String(point.rules.length));
+  fill(figures, "score", tested.score);
+  fill(figures, "dice", tested.dice);
+  const compared = byId("compared-shown");
+  fill(compared, "point", `point ${position + 1}`);
+  fill(compared, "score", tested.score);
+  fill(compared, "dice", tested.dice);
+  fill(compared, "tested-rules", tested.rules);
+}
+
+function showCertificate(point) {
+  const { certificate } = point;
+  const details = byId("certificate-details");
+  const exactPercent = (share) => (share === null ? NOTHING : `${number(100 * share)} %`);
+  byId("certificate-words").textContent = certificate.sentence;
+  fill(details, "status", certificate.status);
+  fill(details, "gap", exactPercent(certificate.gap));
+  fill(details, "asked", exactPercent(certificate.asked));
+  fill(details, "loss", number(point.loss));
+  fill(details, "bound", number(certificate.bound));
+  fill(details, "method", certificate.method);
+  fill(details, "seconds", number(certificate.seconds));
+}

@@ -1,0 +1,116 @@
+"""`ReportData` -> one self-contained HTML page.
+
+Everything is escaped: in the text by jinja2, in the data for the script as JSON without the letters
+that could end it. The page's own policy lets it load nothing, and run no script and no style but
+the two whose hashes it names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Protocol
+
+from mossrules._files import write_file
+from mossrules.exceptions import MissingDependency
+from mossrules.report.numbers import number, odds_ratio, percent
+from mossrules.report.view import label_words, make_view
+
+__all__ = ["Content", "render", "write_report"]
+
+SCRIPTS = ("numbers.js", "rules.js", "what_if.js", "export.js", "report.js")
+STYLES = ("report.css", "print.css")
+
+
+class Content(Protocol):
+    """What can be rendered."""
+
+    def content(self) -> dict[str, Any]:
+        """Return the content of a report, JSON-able."""
+
+
+def render(data: Content) -> str:
+    """Return the page of a report as HTML."""
+    jinja2 = _load_jinja2()
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FunctionLoader(_read),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": number,
+        "percent": percent,
+        "ratio": odds_ratio,
+        "label": label_words,
+    }
+    content = data.content()
+    styles, script = ("\n".join(map(_read, names)) for names in (STYLES, SCRIPTS))
+    safe = import_module("markupsafe").Markup
+    view = {
+        **make_view(content),
+        "styles": safe(styles),
+        "script": safe(script),
+        "data": safe(_json_block(content)),
+        "policy": _policy(styles, script),
+    }
+    for figure in view["figures"]:  # made by figures.py, which escapes what it writes
+        figure.update(wide=safe(figure["wide"]), narrow=safe(figure["narrow"]))
+    page: str = environment.get_template("report.html.j2").render(r=content, view=view)
+    # Half a pair of surrogates, which a name may hold, cannot be in a file.
+    return page.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def write_report(path: str | os.PathLike[str], data: Content) -> None:
+    """Write the page of a report to a file, whole or not at all."""
+    write_file(Path(path), render(data))
+
+
+def _json_block(content: Mapping[str, Any]) -> str:
+    """Return JSON that no HTML parser can see an end in."""
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _policy(styles: str, script: str) -> str:
+    """Return a policy by which the page loads nothing, and runs only what it came with."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src '{_hash(script)}'",
+            f"style-src '{_hash(styles)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def _read(name: str) -> str:
+    """Return a file of the page."""
+    return (files("mossrules.report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _load_jinja2() -> Any:
+    try:
+        return import_module("jinja2")
+    except ImportError as failure:
+        raise MissingDependency(
+            f"Reports need jinja2, which could not be loaded ({failure}); "
+            'run pip install "mossrules[report]".'
+        ) from failure
