@@ -19,12 +19,13 @@ from benchmarks._harness import (
     in_fresh_process,
     interleave,
 )
-from mossrules.chunks import RowRange
+from mossrules.chunks import row_ranges
 from mossrules.encoded import EncodedTable, encode_table
 from mossrules.forest import grow_forest
 from mossrules.pool import CandidatePool
 from mossrules.statistics import Statistics, activations, compute_statistics
 from mossrules.table import split_target
+from mossrules.training import rows_of_table
 
 N_COLUMNS = 20
 SEED = 0
@@ -98,7 +99,7 @@ def make_instance(n_rows: int, n_rules: int) -> Instance:
     data = encode(X, y)
     few = min(n_rows, FOREST_ROWS)
     table, target = split_target(X[:few], y[:few])
-    head = encode_table(table, target, data.binning, [RowRange(0, few)])
+    head = encode_table(rows_of_table(table, row_ranges(few), target), data.binning)
     forest = grow_forest(head, n_trees=1_000, max_depth=3, seed=SEED, n_jobs=THREADS)
     pool = CandidatePool.from_paths(forest.paths(), data.binning, forest.n_trees).cap(n_rules)
     if len(pool) < n_rules:

@@ -23,6 +23,7 @@ from mossrules.rules import Levels
 from mossrules.solver.logistic import LogisticProblem
 from mossrules.solver.problem import Problem
 from mossrules.table import Table
+from mossrules.training import rows_of_table
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
@@ -32,10 +33,10 @@ def encode(X, y, *, n_bins=10, weights=None, chunk_rows=None, n_jobs=1, source=N
     table = Table.from_any(X)
     chunks = row_ranges(table.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
     weights = None if weights is None else np.asarray(weights, dtype=np.float64)
-    binning = fit_binning(table, chunks, n_bins=n_bins, weights=weights, n_jobs=n_jobs)
+    rows = rows_of_table(table, chunks, np.asarray(y, dtype=np.float64), weights)
+    binning = fit_binning(rows, n_bins=n_bins, n_jobs=n_jobs)
     binning = binning if source is None else source.adapt(binning)
-    target = np.asarray(y, dtype=np.float64)
-    return encode_table(table, target, binning, chunks, weights=weights, n_jobs=n_jobs)
+    return encode_table(rows, binning, n_jobs=n_jobs)
 
 
 def openml(name: str) -> tuple[list[str], np.ndarray, np.ndarray]:

@@ -144,7 +144,7 @@ def test_a_wide_beam_finds_the_best_conjunction(seed, ratio, width):
     rng = np.random.default_rng(seed)
     X, y = mixed_table(rng, 60)
     data = encode(X, y, n_bins=4)
-    codes = data.chunks[0].codes
+    codes = next(iter(data.chunks)).codes
     literals = Literals.of(data)
     residual = rng.normal(size=60) / 60
     residual -= residual.mean()  # as an intercept leaves it
@@ -172,7 +172,7 @@ def test_a_beam_goes_as_deep_as_it_is_allowed():
     residual = (y - y.mean()) / 400
     prices = np.full(5, 1e-3)
     for length in (1, 2, 3, 4):
-        beam = Beam(Literals.of(data), data.chunks[0].codes, 1, length)
+        beam = Beam(Literals.of(data), next(iter(data.chunks)).codes, 1, length)
         best = beam.search(residual, prices, 0.0)[0]
         assert len(best.members) == min(length, 3)
     assert str(beam.literals.rule(best.members)) == (

@@ -27,6 +27,7 @@ from mossrules.exceptions import (
     UnsupportedType,
 )
 from mossrules.table import Table
+from mossrules.training import rows_of_table
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 LEVELS = st.lists(st.sampled_from(["a", "b", "c", "d", None]), min_size=2, max_size=30)
@@ -37,7 +38,8 @@ def fit(X, *, chunk_rows=None, weights=None, n_bins=10, n_jobs=1):
     table = Table.from_any(X)
     weights = None if weights is None else np.asarray(weights, dtype=np.float64)
     chunks = row_ranges(table.n_rows, chunk_rows=chunk_rows)
-    return fit_binning(table, chunks, n_bins=n_bins, weights=weights, n_jobs=n_jobs)
+    rows = rows_of_table(table, chunks, weights=weights)
+    return fit_binning(rows, n_bins=n_bins, n_jobs=n_jobs)
 
 
 def codes_of(binning, X):
@@ -435,10 +437,10 @@ def test_bins_do_not_depend_on_the_order_of_completion(monkeypatch):
     monkeypatch.setattr(mossrules.binning, "SAMPLE_ROWS", 150)
     table = Table.from_any(mixed_table(1000))
     chunks = row_ranges(1000, chunk_rows=50)
-    expected = fit_binning(table, chunks)
+    expected = fit_binning(rows_of_table(table, chunks))
     for seed in range(5):
         shuffled = [chunks[i] for i in np.random.default_rng(seed).permutation(len(chunks))]
-        assert fit_binning(table, shuffled) == expected
+        assert fit_binning(rows_of_table(table, shuffled)) == expected
 
 
 def test_chunks_whose_rows_all_weigh_nothing_do_no_harm():
@@ -692,15 +694,15 @@ def test_progress_is_reported():
     """The pass over the rows reports each chunk."""
     heard = []
     table = Table.from_any({"a": np.arange(10.0)})
-    chunks = row_ranges(10, chunk_rows=5)
-    fit_binning(table, chunks, progress=lambda *report: heard.append(report))
+    rows = rows_of_table(table, row_ranges(10, chunk_rows=5))
+    fit_binning(rows, progress=lambda *report: heard.append(report))
     assert heard == [("reading columns", 1, 2), ("reading columns", 2, 2)]
 
 
 def test_ten_thousand_columns_are_binned():
     """Wide tables are as good as narrow ones: each column has its ten bins."""
     table = Table.from_any(np.random.default_rng(0).normal(size=(50, 10_000)))
-    binning = fit_binning(table, row_ranges(50))
+    binning = fit_binning(rows_of_table(table, row_ranges(50)))
     codes = binning.encode(table)
     assert codes.shape == (10_000, 50)
     assert (codes.max(axis=1) == 10).all()

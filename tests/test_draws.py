@@ -9,7 +9,7 @@ def test_splitmix_gives_the_published_first_outputs():
     """Seed 0 yields the reference sequence of SplitMix64."""
     golden = int(draws.GOLDEN)
     outputs = np.empty(3, dtype=np.uint64)
-    draws.hash_rows(np.uint64(golden), 0, outputs)
+    draws.hash_rows(np.uint64(golden), 0, np.arange(3, dtype=np.uint32), outputs)
     assert outputs.tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
 
 
@@ -25,9 +25,12 @@ def test_uniforms_of_a_row_do_not_depend_on_where_its_chunk_begins():
     """Row 1000 draws the same numbers in every chunking."""
     whole = np.empty((4, 2000), dtype=np.uint16)
     part = np.empty((4, 500), dtype=np.uint16)
-    draws.draw_uniforms(np.uint64(7), 0, whole)
-    draws.draw_uniforms(np.uint64(7), 900, part)
+    places = np.arange(2000, dtype=np.uint32)
+    draws.draw_uniforms(np.uint64(7), 0, places, whole)
+    draws.draw_uniforms(np.uint64(7), 900, places[:500], part)
     np.testing.assert_array_equal(whole[:, 900:1400], part)
+    draws.draw_uniforms(np.uint64(7), 0, places[900:1400][::-1].copy(), part)
+    np.testing.assert_array_equal(whole[:, 900:1400], part[:, ::-1])
 
 
 def test_poisson_inverts_the_distribution_function_at_every_uniform():

@@ -12,6 +12,7 @@ from mossrules.encoded import encode_table
 from mossrules.exceptions import InvalidTarget, UnsupportedType
 from mossrules.grid import TARGET_BITS, WEIGHTED_TARGET_SHIFT, Moments
 from mossrules.table import Table
+from mossrules.training import rows_of_table
 
 
 def encode(X, y, *, weights=None, chunk_rows=None, n_jobs=1, progress=None):
@@ -19,16 +20,8 @@ def encode(X, y, *, weights=None, chunk_rows=None, n_jobs=1, progress=None):
     table = Table.from_any(X)
     weights = None if weights is None else np.asarray(weights, dtype=np.float64)
     chunks = row_ranges(table.n_rows, chunk_rows=chunk_rows)
-    binning = fit_binning(table, chunks, weights=weights)
-    return encode_table(
-        table,
-        np.asarray(y, dtype=np.float64),
-        binning,
-        chunks,
-        weights=weights,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    rows = rows_of_table(table, chunks, np.asarray(y, dtype=np.float64), weights)
+    return encode_table(rows, fit_binning(rows), n_jobs=n_jobs, progress=progress)
 
 
 def joined(data):
@@ -175,7 +168,9 @@ def test_an_error_in_a_chunk_is_raised_as_it_is(n_jobs):
     binning = encode(X, y).binning
     dates = Table.from_any({"number": pd.date_range("2020", periods=200), "word": X["word"]})
     with pytest.raises(UnsupportedType, match="Column 'number'"):
-        encode_table(dates, y, binning, row_ranges(200, chunk_rows=20), n_jobs=n_jobs)
+        encode_table(
+            rows_of_table(dates, row_ranges(200, chunk_rows=20), y), binning, n_jobs=n_jobs
+        )
 
 
 def test_progress_is_reported():

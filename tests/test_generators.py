@@ -53,7 +53,7 @@ def activations_of_tree(source, data, tree):
     """Return the rows of each leaf rule of one tree (rules, rows)."""
     paths = [(number, path) for number, path in source.paths(data) if number == tree]
     pool = CandidatePool.from_paths(paths, data.binning, source.n_trees)
-    bits = activations(pool.rules, data.binning, data.chunks[0].codes)
+    bits = activations(pool.rules, data.binning, next(iter(data.chunks)).codes)
     unpacked = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
     return np.ascontiguousarray(unpacked[:, : data.n_rows]).astype(bool)
 

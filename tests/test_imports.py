@@ -11,8 +11,8 @@ PACKAGE = Path(mossrules.__file__).parent
 # One direction of flow: a module imports only from its left.
 FLOW = [
     "_version", "_provenance", "_typing", "_warn", "exceptions", "_checks", "_files", "_frames",
-    "_kernels", "columns",
-    "table", "files", "chunks", "grid", "binning", "encoded", "forest", "generators", "rules",
+    "_kernels", "columns", "chunks",
+    "table", "files", "grid", "training", "binning", "encoded", "forest", "generators", "rules",
     "pool", "statistics", "patterns",
     "solver._kernels", "solver.limits", "solver.selection", "solver.problem", "solver.logistic",
     "solver.options", "solver.relaxation",

@@ -59,7 +59,7 @@ def test_activations_are_the_rows_on_which_the_text_of_a_rule_holds(n_rows):
     X, y = mixed_table(n_rows)
     data = encode(X, y)
     pool = grow_pool(data)
-    bits = activations(pool.rules, data.binning, data.chunks[0].codes)
+    bits = activations(pool.rules, data.binning, next(iter(data.chunks)).codes)
     dense = unpack(bits, n_rows)
     expected = np.column_stack([holds(rule, data.binning, X) for rule in pool.rules])
     np.testing.assert_array_equal(dense, expected)

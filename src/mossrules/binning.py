@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from functools import cached_property, partial
@@ -28,8 +27,8 @@ from mossrules._typing import AnyArray, CodeArray, FloatArray, IntArray
 from mossrules.chunks import Progress, RowRange, fold
 from mossrules.columns import NUMBERS, Column, Kind, Label
 from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTable
-from mossrules.grid import integer_weights
 from mossrules.table import Table
+from mossrules.training import RowChunk, TrainingRows
 
 MISSING = 0
 MAX_BINS = 250  # codes are uint8, less those for missing and for unseen levels
@@ -79,9 +78,12 @@ class BinnedColumn:
 
     def encode(self, column: Column, rows: RowRange) -> CodeArray:
         """Return the codes of some rows of a table's column."""
-        values = column.read(rows.start, rows.stop)
-        if (self.kind in NUMBERS) != (column.kind in NUMBERS):
-            return self._encode_missing(values, column.kind)
+        return self.encode_values(column.read(rows.start, rows.stop), column.kind)
+
+    def encode_values(self, values: AnyArray, kind: Kind) -> CodeArray:
+        """Return the codes of values that were read from a column of some kind."""
+        if (self.kind in NUMBERS) != (kind in NUMBERS):
+            return self._encode_missing(values, kind)
         if self.kind in NUMBERS:
             check_finite(self.name, values)
             codes = np.empty(len(values), dtype=np.uint8)
@@ -154,11 +156,9 @@ class Binning:
 
 
 def fit_binning(
-    table: Table,
-    chunks: Sequence[RowRange],
+    rows: TrainingRows,
     *,
     n_bins: int = 10,
-    weights: FloatArray | None = None,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> Binning:
@@ -170,10 +170,9 @@ def fit_binning(
     many rows. (Weights are used as integers: sums of those do not depend on the chunking.)
     """
     n_bins = check_integer("n_bins", n_bins, least=2, most=MAX_BINS)
-    most = min(SAMPLE_ROWS, max(1000, SAMPLE_VALUES // len(table.columns)))
-    summary = fold(
-        partial(_summarise, table, None if weights is None else integer_weights(weights)[0], most),
-        chunks,
+    most = min(SAMPLE_ROWS, max(1000, SAMPLE_VALUES // len(rows.columns)))
+    summary = rows.chunks.fold(
+        partial(_summarise, most),
         partial(_Summary.combine, most=most),
         n_jobs=n_jobs,
         stage="reading columns",
@@ -181,11 +180,11 @@ def fit_binning(
     )
 
     def bin_column(position: int) -> dict[int, BinnedColumn]:
-        column, found = table.columns[position], summary.columns[position]
+        column, found = rows.columns[position], summary.columns[position]
         return {position: _bin_column(column, found, summary.weights, n_bins)}
 
-    binned = fold(bin_column, range(len(table.columns)), operator.ior, n_jobs=n_jobs)
-    columns = tuple(binned[position] for position in range(len(table.columns)))
+    binned = fold(bin_column, range(len(rows.columns)), operator.ior, n_jobs=n_jobs)
+    columns = tuple(binned[position] for position in range(len(rows.columns)))
     some_vary = any(column.n_values > 1 for column in columns)
     some_miss = any(found.n_missing and found.n_present for found in summary.columns)
     if not some_vary and not some_miss:
@@ -193,7 +192,7 @@ def fit_binning(
             "Every column is constant or all missing, so there is nothing to make rules from; "
             "check that the right columns were passed."
         )
-    return Binning(columns, table.named)
+    return Binning(columns, rows.named)
 
 
 # --- what one pass over the rows learns of each column -----------------------------------------
@@ -249,19 +248,20 @@ class _Summary:
         )
 
 
-def _summarise(table: Table, weights: IntArray | None, most: int, rows: RowRange) -> _Summary:
-    hashes = np.empty(len(rows), dtype=np.uint64)
-    hash_rows(stream_key(np.uint64(0), ROW_SAMPLE, 0), rows.start, hashes)
+def _summarise(most: int, chunk: RowChunk) -> _Summary:
+    hashes = np.empty(len(chunk), dtype=np.uint64)
+    key = stream_key(np.uint64(0), ROW_SAMPLE, 0)
+    hash_rows(key, chunk.start, chunk.places, hashes)
     used: IntArray | slice = slice(None)
     row_weights = None
-    if weights is not None:
-        used = np.flatnonzero(weights[rows.start : rows.stop])
-        row_weights = weights[rows.start : rows.stop][used]
+    if chunk.weights is not None:
+        used = np.flatnonzero(chunk.weights)
+        row_weights = chunk.weights[used]
     hashes = hashes[used]
     keep = _smallest(hashes, most)
     columns = []
-    for column in table.columns:
-        values = column.read(rows.start, rows.stop)[used]
+    for column in chunk.table.columns:
+        values = chunk.read(column)[used]
         if column.kind in NUMBERS:
             columns.append(_summarise_numbers(column.name, values, keep))
         else:

@@ -24,6 +24,7 @@ from mossrules.pool import CandidatePool
 from mossrules.rules import Levels, Rule, format_number
 from mossrules.statistics import Overlaps, Statistics, compute_overlaps, statistics_of_overlaps
 from mossrules.table import Table, read_vector, split_target
+from mossrules.training import TrainingRows, rows_of_table
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ def find_candidates(
     ----------
     X : pandas, polars or pyarrow table, or two-dimensional array
         Numbers, booleans, strings and categories are used as they are; missing values are allowed.
+        Or `TrainingRows`, which have a target and weights of their own.
     y : one number per row, or the name of the target's column in X
     n_trees, max_depth, max_features, min_leaf
         The forest: trees, their depth (1 to 6), the share of columns each split looks at, and the
@@ -153,18 +155,14 @@ def find_candidates(
             seed=resolve_seed(random_state),
         )
     source = resolve_generator(generator)
-    table, target = split_target(X, y)
-    weights = read_weights(sample_weight, table.n_rows)
-    data = encode_rows(
-        table,
-        target,
-        weights,
-        source,
-        n_bins=n_bins,
-        chunk_rows=chunk_rows,
-        n_jobs=jobs,
-        progress=progress,
-    )
+    if isinstance(X, TrainingRows):
+        rows = X
+    else:
+        table, target = split_target(X, y)
+        weights = read_weights(sample_weight, table.n_rows)
+        ranges = row_ranges(table.n_rows, n_jobs=jobs, chunk_rows=chunk_rows)
+        rows = rows_of_table(table, ranges, target, weights)
+    data = encode_training(rows, source, n_bins=n_bins, n_jobs=jobs, progress=progress)
     paths = source.paths(data, inner_nodes=inner_nodes, n_jobs=jobs, progress=progress)
     pool = CandidatePool.from_paths(paths, data.binning, source.n_trees)
     if not pool.rules:
@@ -260,25 +258,28 @@ def encode_rows(
     n_jobs: int,
     progress: Progress | None,
 ) -> EncodedTable:
-    """Learn the bins of a table and apply them: two passes over the rows."""
-    if table.n_rows < 2:
+    """Learn the bins of a table and apply them."""
+    ranges = row_ranges(table.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
+    rows = rows_of_table(table, ranges, target, weights)
+    return encode_training(rows, source, n_bins=n_bins, n_jobs=n_jobs, progress=progress)
+
+
+def encode_training(
+    rows: TrainingRows,
+    source: Generator,
+    *,
+    n_bins: int,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> EncodedTable:
+    """Learn the bins of rows and apply them: two passes over the columns."""
+    if rows.n_rows < 2:
         raise InvalidTable(
-            f"The table has {table.n_rows} sample(s) (n_samples={table.n_rows}, shape="
-            f"({table.n_rows}, {len(table.columns)})) while a minimum of 2 is required; add rows."
+            f"The table has {rows.n_rows} sample(s) (n_samples={rows.n_rows}, shape="
+            f"({rows.n_rows}, {len(rows.columns)})) while a minimum of 2 is required; add rows."
         )
-    chunks = row_ranges(table.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
-    binning = fit_binning(
-        table, chunks, n_bins=n_bins, weights=weights, n_jobs=n_jobs, progress=progress
-    )
-    return encode_table(
-        table,
-        target,
-        source.adapt(binning),
-        chunks,
-        weights=weights,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    binning = fit_binning(rows, n_bins=n_bins, n_jobs=n_jobs, progress=progress)
+    return encode_table(rows, source.adapt(binning), n_jobs=n_jobs, progress=progress)
 
 
 def merge_pool(pool: CandidatePool, overlaps: Overlaps) -> tuple[CandidatePool, Overlaps]:

@@ -1,20 +1,23 @@
-"""Folds over chunks of rows: map on threads, then combine in whatever order results arrive.
+"""Folds over chunks of rows: map, then combine in whatever order results arrive.
 
-Everything that reads rows is written as `fold(work, chunks, combine)` with an exact, associative
-and commutative `combine`, so the result cannot depend on the chunking, on the number of threads
-or on which chunk finishes first.
+Everything that reads rows is written as a fold of a `ChunkSource` with an exact, associative and
+commutative `combine`, so the result cannot depend on the chunking, on where the chunks are, on the
+number of threads or on which chunk finishes first. Chunks of this process, slices of a table or
+parts of files, are `LocalChunks`, worked on by threads.
 """
 
 from __future__ import annotations
 
+import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import islice
 from numbers import Integral
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 import joblib
 
@@ -22,6 +25,7 @@ from mossrules._checks import check_integer
 from mossrules.exceptions import InvalidParameter
 
 Item = TypeVar("Item")
+New = TypeVar("New")
 Result = TypeVar("Result")
 
 Progress = Callable[[str, int, int], None]  # (what is being done, chunks done, chunks in all)
@@ -108,3 +112,125 @@ def _results(
                 running |= {pool.submit(work, item) for item in islice(waiting, 1)}
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+# --- chunks wherever they are -------------------------------------------------------------------
+
+
+class ChunkSource(ABC, Generic[Item]):
+    """Chunks to fold over, in this process or elsewhere.
+
+    `work` and `combine` may be sent to other processes: functions of modules, with arguments bound
+    by `partial`, that hold no rows.
+    """
+
+    @abstractmethod
+    def fold(
+        self,
+        work: Callable[[Item], Result],
+        combine: Callable[[Result, Result], Result],
+        *,
+        n_jobs: int = 1,
+        stage: str = "",
+        progress: Progress | None = None,
+    ) -> Result:
+        """Return `combine` over `work(chunk)` for all chunks; `n_jobs` are threads of here."""
+
+    @abstractmethod
+    def split(
+        self,
+        work: Callable[[Item], Sequence[New]],
+        *,
+        keep: bool,
+        n_jobs: int = 1,
+        stage: str = "",
+        progress: Progress | None = None,
+    ) -> ChunkSource[New]:
+        """Return what becomes of the chunks: of each, one or more.
+
+        With `keep`, the work is done now and its results stay where they are made; without, it is
+        done again in each fold.
+        """
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Item]:
+        """Bring the chunks here one after the other, in their order."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return their number."""
+
+
+def _itself(item: Any) -> Sequence[Any]:
+    return (item,)
+
+
+@dataclass(frozen=True)
+class LocalChunks(ChunkSource[Item]):
+    """Chunks of this process: what `parts` makes of items, which it may have to read first.
+
+    Where it `reads` from files, one thread more than asked for works, so that reading overlaps
+    computing.
+    """
+
+    items: Sequence[Any]
+    parts: Callable[[Any], Sequence[Item]] = _itself
+    reads: bool = False
+
+    def fold(
+        self,
+        work: Callable[[Item], Result],
+        combine: Callable[[Result, Result], Result],
+        *,
+        n_jobs: int = 1,
+        stage: str = "",
+        progress: Progress | None = None,
+    ) -> Result:
+        """Return `combine` over `work(chunk)` for all chunks, on threads."""
+        return fold(
+            lambda item: reduce(combine, map(work, self.parts(item))),
+            self.items,
+            combine,
+            n_jobs=n_jobs + self.reads,
+            stage=stage,
+            progress=progress,
+        )
+
+    def split(
+        self,
+        work: Callable[[Item], Sequence[New]],
+        *,
+        keep: bool,
+        n_jobs: int = 1,
+        stage: str = "",
+        progress: Progress | None = None,
+    ) -> LocalChunks[New]:
+        """Return what becomes of the chunks, made now and kept, or made in each fold."""
+        if not keep:
+            return LocalChunks(self.items, partial(_parts_of_parts, self.parts, work), self.reads)
+
+        def made(position: int) -> dict[int, list[New]]:
+            return {position: _parts_of_parts(self.parts, work, self.items[position])}
+
+        found = fold(
+            made,
+            range(len(self.items)),
+            operator.ior,
+            n_jobs=n_jobs + self.reads,
+            stage=stage,
+            progress=progress,
+        )
+        return LocalChunks([part for position in sorted(found) for part in found[position]])
+
+    def __iter__(self) -> Iterator[Item]:
+        for item in self.items:
+            yield from self.parts(item)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def _parts_of_parts(
+    parts: Callable[[Any], Sequence[Item]], work: Callable[[Item], Sequence[New]], item: Any
+) -> list[New]:
+    return [new for part in parts(item) for new in work(part)]

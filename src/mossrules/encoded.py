@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from mossrules._typing import AnyArray, CodeArray, FloatArray, IntArray
+from mossrules._typing import AnyArray, BoolArray, CodeArray, IntArray
 from mossrules.binning import MISSING, Binning
-from mossrules.chunks import Progress, RowRange, fold
-from mossrules.grid import WEIGHTED_TARGET_SHIFT, Moments, TargetGrid, integer_weights
-from mossrules.table import Table
+from mossrules.chunks import MAX_CHUNK_ROWS, ChunkSource, Progress
+from mossrules.grid import WEIGHTED_TARGET_SHIFT, Moments, TargetGrid
+from mossrules.training import RowChunk, TrainingRows
 
 
 @dataclass(frozen=True)
 class EncodedChunk:
-    """Consecutive rows: codes (columns, rows), target on its grid, weights on theirs."""
+    """Some rows: codes (columns, rows), target on its grid, weights on theirs.
+
+    Row i has the number `start + places[i]`, by which draws are made.
+    """
 
     start: int
+    places: AnyArray
     codes: CodeArray
     target: AnyArray
     weights: IntArray | None
@@ -31,21 +36,13 @@ class EncodedChunk:
 class EncodedTable:
     """All chunks, with what is needed to read their integers."""
 
-    chunks: tuple[EncodedChunk, ...]
+    chunks: ChunkSource[EncodedChunk]
+    n_rows: int
     binning: Binning
     target_grid: TargetGrid
+    is_weighted: bool  # whether rows carry weights of their own
     weight_step: float  # 1.0 when there are no weights
     moments: Moments
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return sum(len(chunk) for chunk in self.chunks)
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether rows carry weights of their own."""
-        return self.chunks[0].weights is not None
 
     @property
     def forest_shift(self) -> int:
@@ -55,48 +52,89 @@ class EncodedTable:
     @property
     def has_missing(self) -> list[bool]:
         """Which columns have missing values."""
-        found = np.zeros(len(self.binning.columns), dtype=bool)
-        for chunk in self.chunks:
-            found |= (chunk.codes == MISSING).any(axis=1)
-        return [bool(each) for each in found]
+        return [bool(each) for each in self.chunks.fold(_find_missing, operator.or_)]
+
+
+def _find_missing(chunk: EncodedChunk) -> BoolArray:
+    found: BoolArray = (chunk.codes == MISSING).any(axis=1)
+    return found
 
 
 def encode_table(
-    table: Table,
-    target: FloatArray,
+    rows: TrainingRows,
     binning: Binning,
-    chunks: Sequence[RowRange],
     *,
-    weights: FloatArray | None = None,
+    keep: bool = True,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> EncodedTable:
-    """Return the codes, target and weights of all rows."""
-    row_weights, weight_step = (None, 1.0) if weights is None else integer_weights(weights)
-    # A row of weight zero may lie outside the range of the others; it counts for nothing.
-    used = target if row_weights is None else target[row_weights > 0]
-    lowest, highest = float(used.min()), float(used.max())
-    target_grid = TargetGrid.from_range(lowest, highest)
+    """Return the codes, target and weights of all rows.
 
-    def encode(rows: RowRange) -> tuple[list[EncodedChunk], Moments]:
-        part = slice(rows.start, rows.stop)
-        integers = target_grid.encode(np.clip(target[part], lowest, highest))
-        part_weights = None if row_weights is None else row_weights[part]
-        chunk = EncodedChunk(rows.start, binning.encode(table, rows), integers, part_weights)
-        return [chunk], Moments.of(integers, part_weights)
-
-    encoded, moments = fold(
-        encode,
-        chunks,
-        lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    Without `keep` they are made from the rows again in each pass, which takes no memory.
+    """
+    span = rows.chunks.fold(_target_span, _wider, n_jobs=n_jobs)
+    grid = TargetGrid.from_range(*span)
+    moments = rows.chunks.fold(partial(_moments, grid, span), operator.add, n_jobs=n_jobs)
+    chunks = rows.chunks.split(
+        partial(_encode_chunk, binning, grid, span),
+        keep=keep,
         n_jobs=n_jobs,
         stage="binning",
         progress=progress,
     )
     return EncodedTable(
-        chunks=tuple(sorted(encoded, key=lambda chunk: chunk.start)),
+        chunks=chunks,
+        n_rows=rows.n_rows,
         binning=binning,
-        target_grid=target_grid,
-        weight_step=weight_step,
+        target_grid=grid,
+        is_weighted=rows.is_weighted,
+        weight_step=1.0 if rows.weight_step is None else rows.weight_step,
         moments=moments,
     )
+
+
+# --- one chunk ----------------------------------------------------------------------------------
+
+Span = tuple[float, float]  # smallest and largest target
+
+
+def _target_span(chunk: RowChunk) -> Span:
+    # A row of weight zero may lie outside the range of the others; it counts for nothing.
+    target = chunk.target if chunk.weights is None else chunk.target[chunk.weights > 0]
+    return float(target.min(initial=np.inf)), float(target.max(initial=-np.inf))
+
+
+def _wider(one: Span, other: Span) -> Span:
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def _on_grid(grid: TargetGrid, span: Span, chunk: RowChunk) -> AnyArray:
+    return grid.encode(np.clip(chunk.target, *span))
+
+
+def _moments(grid: TargetGrid, span: Span, chunk: RowChunk) -> Moments:
+    return Moments.of(_on_grid(grid, span, chunk), chunk.weights)
+
+
+def _encode_chunk(
+    binning: Binning, grid: TargetGrid, span: Span, chunk: RowChunk
+) -> list[EncodedChunk]:
+    """Return the chunk in pieces small enough to work on; columns are read one after the other."""
+    table = chunk.table.select(binning.names)
+    pieces = [slice(i, i + MAX_CHUNK_ROWS) for i in range(0, len(chunk), MAX_CHUNK_ROWS)]
+    codes = [np.empty((len(table.columns), len(chunk.places[piece])), np.uint8) for piece in pieces]
+    for position, (binned, column) in enumerate(zip(binning.columns, table.columns, strict=True)):
+        found = binned.encode_values(chunk.read(column), column.kind)
+        for piece, part in zip(pieces, codes, strict=True):
+            part[position] = found[piece]
+    target = _on_grid(grid, span, chunk)
+    return [
+        EncodedChunk(
+            chunk.start,
+            chunk.places[piece],
+            part,
+            target[piece],
+            None if chunk.weights is None else chunk.weights[piece],
+        )
+        for piece, part in zip(pieces, codes, strict=True)
+    ]

@@ -22,8 +22,8 @@ from mossrules._checks import check_integer, check_number
 from mossrules._kernels.draws import BOOTSTRAP, TREES_PER_DRAW, draw_features, stream_key
 from mossrules._kernels.histograms import add_level_histograms
 from mossrules._kernels.splits import ALL_CONSTANT, INACTIVE, choose_splits
-from mossrules._typing import AnyArray, BoolArray, CodeArray, IntArray
-from mossrules.chunks import Progress, fold
+from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
+from mossrules.chunks import Progress
 from mossrules.encoded import EncodedChunk, EncodedTable
 from mossrules.exceptions import InvalidParameter
 
@@ -226,35 +226,53 @@ class _Grower:
         """Fold the level's histograms over all chunks: the one pass over the rows."""
         groups = range(trees.start // TREES_PER_DRAW, -(-trees.stop // TREES_PER_DRAW))
         keys = np.array([stream_key(self.seed, BOOTSTRAP, group) for group in groups], np.uint64)
-        shape = (*features.shape, self.data.binning.n_codes, 2)
         forest = self.forest
-
-        def fill(chunk: EncodedChunk) -> AnyArray:
-            histogram = np.zeros(shape, dtype=np.int64)
-            add_level_histograms(
-                chunk.codes,
-                chunk.target >> self.data.forest_shift,
-                np.empty(0, dtype=np.int64) if chunk.weights is None else chunk.weights,
-                chunk.start,
-                keys,
-                self.noise,
-                forest.feature[trees],
-                forest.low[trees],
-                forest.width[trees],
-                level,
-                features,
-                histogram,
-            )
-            return histogram
-
-        return fold(
+        fill = _LevelHistograms(
+            keys=keys,
+            noise=self.noise,
+            target_shift=self.data.forest_shift,
+            splits=(forest.feature[trees], forest.low[trees], forest.width[trees]),
+            level=level,
+            features=features,
+            n_codes=self.data.binning.n_codes,
+        )
+        return self.data.chunks.fold(
             fill,
-            self.data.chunks,
             _add_in_place,
             n_jobs=self.n_jobs,
             stage=f"growing level {level + 1}",
             progress=self.progress,
         )
+
+
+@dataclass(frozen=True)
+class _LevelHistograms:
+    """The work of a level on one chunk; what it holds is small, and may be sent to where it is."""
+
+    keys: BitArray
+    noise: IntArray
+    target_shift: int
+    splits: tuple[IntArray, CodeArray, CodeArray]  # feature, low and width of the levels above
+    level: int
+    features: IntArray
+    n_codes: int
+
+    def __call__(self, chunk: EncodedChunk) -> AnyArray:
+        histogram = np.zeros((*self.features.shape, self.n_codes, 2), dtype=np.int64)
+        add_level_histograms(
+            chunk.codes,
+            chunk.target >> self.target_shift,
+            np.empty(0, dtype=np.int64) if chunk.weights is None else chunk.weights,
+            chunk.start,
+            chunk.places,
+            self.keys,
+            self.noise,
+            *self.splits,
+            self.level,
+            self.features,
+            histogram,
+        )
+        return histogram
 
 
 def _add_in_place(total: AnyArray, part: AnyArray) -> AnyArray:

@@ -22,10 +22,12 @@ import numpy as np
 
 from mossrules._kernels.logistic import column_sums
 from mossrules._typing import AnyArray, BitArray, BoolArray, FloatArray, IntArray
-from mossrules.chunks import Progress, fold
+from mossrules.binning import Binning
+from mossrules.chunks import Progress
 from mossrules.encoded import EncodedChunk, EncodedTable
 from mossrules.exceptions import InvalidParameter, InvalidTarget
 from mossrules.pool import CandidatePool
+from mossrules.rules import Rule
 from mossrules.statistics import activations
 
 __all__ = ["Patterns", "compute_patterns"]
@@ -187,9 +189,8 @@ def compute_patterns(
     progress: Progress | None = None,
 ) -> Patterns:
     """Return the patterns of a pool of rules on the training rows; class 1 is the larger target."""
-    rows, (positives, negatives) = fold(
-        partial(_chunk_patterns, pool, data),
-        data.chunks,
+    rows, (positives, negatives) = data.chunks.fold(
+        partial(_chunk_patterns, pool.rules, data.binning),
         _joined,
         n_jobs=n_jobs,
         stage="counting patterns",
@@ -206,8 +207,8 @@ def compute_patterns(
 Weighted = tuple[AnyArray, AnyArray]  # packed rows (rows, bytes), weights of both classes (2, rows)
 
 
-def _chunk_patterns(pool: CandidatePool, data: EncodedTable, chunk: EncodedChunk) -> Weighted:
-    bits = activations(pool.rules, data.binning, chunk.codes)
+def _chunk_patterns(rules: Sequence[Rule], binning: Binning, chunk: EncodedChunk) -> Weighted:
+    bits = activations(rules, binning, chunk.codes)
     ones = chunk.target > 0
     highest = np.unique(chunk.target[ones])
     if len(highest) > 1:

@@ -30,7 +30,7 @@ from mossrules._kernels.bitsets import (
 )
 from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, FloatArray, IntArray
 from mossrules.binning import Binning
-from mossrules.chunks import Progress, fold
+from mossrules.chunks import Progress
 from mossrules.encoded import EncodedChunk, EncodedTable
 from mossrules.exceptions import InvalidParameter
 from mossrules.grid import TARGET_BITS, WEIGHT_BITS
@@ -106,9 +106,8 @@ def compute_overlaps(
     """Count, in one pass over the rows, all overlaps and the target's sums over each rule."""
     if not rules:
         raise InvalidParameter("There are no candidate rules to compute statistics of.")
-    overlaps = fold(
+    overlaps = data.chunks.fold(
         partial(_count_chunk, _Evaluator.of(rules, data.binning)),
-        data.chunks,
         Overlaps.combine,
         n_jobs=n_jobs,
         stage="counting overlaps",

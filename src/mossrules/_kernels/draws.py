@@ -42,17 +42,17 @@ def stream_key(seed: np.uint64, purpose: int, index: int) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
-def hash_rows(key: np.uint64, first_row: int, hashes: BitArray) -> None:
-    """Fill `hashes` with one 64-bit number per row, in place."""
+def hash_rows(key: np.uint64, start: int, places: AnyArray, hashes: BitArray) -> None:
+    """Fill `hashes` with one 64-bit number for each row number `start + places[i]`, in place."""
     for i in range(hashes.shape[0]):
-        hashes[i] = mix(key + np.uint64(first_row + i) * GOLDEN)
+        hashes[i] = mix(key + np.uint64(start + np.int64(places[i])) * GOLDEN)
 
 
 @njit(nogil=True, cache=True)
-def draw_uniforms(key: np.uint64, first_row: int, uniforms: AnyArray) -> None:
-    """Fill `uniforms` (4 trees, rows) with 16-bit numbers, in place."""
+def draw_uniforms(key: np.uint64, start: int, places: AnyArray, uniforms: AnyArray) -> None:
+    """Fill `uniforms` (4 trees, rows) with 16-bit numbers for rows start + places, in place."""
     for i in range(uniforms.shape[1]):
-        word = mix(key + np.uint64(first_row + i) * GOLDEN)
+        word = mix(key + np.uint64(start + np.int64(places[i])) * GOLDEN)
         uniforms[0, i] = np.uint16(word)
         uniforms[1, i] = np.uint16(word >> np.uint64(16))
         uniforms[2, i] = np.uint16(word >> np.uint64(32))

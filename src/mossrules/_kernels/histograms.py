@@ -4,6 +4,7 @@ Notation (shapes in brackets)
     codes      bin codes                                             (columns, rows)
     target     target on its integer grid                            (rows,)
     weights    integer sample weights; empty means all ones          (rows,)
+    places     the rows' numbers, which draws go by, less `start`    (rows,)
     split_*    feature (-1 for a leaf), low and width of every node in heap order; a row goes left
                when `low <= code < low + width`, one comparison of wrapped uint8  (trees, nodes)
     features   columns to histogram at each node of the level, -1 for none   (trees, nodes, m)
@@ -30,7 +31,8 @@ def add_level_histograms(
     codes: CodeArray,
     target: AnyArray,
     weights: IntArray,
-    first_row: int,
+    start: int,
+    places: AnyArray,
     group_keys: BitArray,
     noise: IntArray,
     split_feature: IntArray,
@@ -67,12 +69,13 @@ def add_level_histograms(
         block_codes = codes[:, block_start : block_start + size]
         block_target = target[block_start : block_start + size]
         block_weights = weights[block_start : block_start + size]
+        block_places = places[block_start : block_start + size]
         for group in range(group_keys.shape[0]):
             first_tree = group * TREES_PER_DRAW
             last_tree = min(first_tree + TREES_PER_DRAW, n_trees)
             if not np.any(features[first_tree:last_tree] >= 0):
                 continue
-            draw_uniforms(group_keys[group], first_row + block_start, uniforms[:, :size])
+            draw_uniforms(group_keys[group], start, block_places, uniforms[:, :size])
             for tree in range(first_tree, last_tree):
                 _weigh_rows(
                     uniforms[tree - first_tree],

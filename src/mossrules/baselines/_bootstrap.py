@@ -30,7 +30,7 @@ def bootstrap_counts(seed: int, tree: int, first_row: int, n_rows: int) -> IntAr
     group, place = divmod(tree, TREES_PER_DRAW)
     uniforms = np.empty((TREES_PER_DRAW, n_rows), dtype=np.uint16)
     key = np.uint64(stream_key(np.uint64(seed), BOOTSTRAP, group))
-    draw_uniforms(key, first_row, uniforms)
+    draw_uniforms(key, first_row, np.arange(n_rows, dtype=np.uint32), uniforms)
     counts: IntArray = np.searchsorted(POISSON_THRESHOLDS, uniforms[place], side="right")
     return counts
 

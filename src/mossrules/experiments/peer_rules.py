@@ -16,11 +16,12 @@ import numpy as np
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.binning import BinnedColumn, Binning, fit_binning
-from mossrules.chunks import RowRange
+from mossrules.chunks import row_ranges
 from mossrules.columns import NUMBERS
 from mossrules.experiments.protocols import one_hot
 from mossrules.rules import OPEN, Condition, Range, Rule
 from mossrules.table import Table
+from mossrules.training import rows_of_table
 
 __all__ = ["BINS", "LINEAR", "Comparison", "Cuts", "holds"]
 
@@ -41,7 +42,7 @@ class Cuts:
         """Learn them from training rows, categories as columns of 0 and 1."""
         columns = one_hot(Table.from_any(X))
         table = Table.from_any(columns)
-        binning = fit_binning(table, [RowRange(0, table.n_rows)], n_bins=BINS)
+        binning = fit_binning(rows_of_table(table, row_ranges(table.n_rows)), n_bins=BINS)
         values = {name: np.sort(each[~np.isnan(each)]) for name, each in columns.items()}
         return cls(
             values,

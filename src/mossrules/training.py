@@ -1,0 +1,101 @@
+"""Rows to learn from, wherever they are: what their columns are, and chunks to fold over.
+
+A row's number is all that random draws know of it, so the same rows with the same numbers give the
+same rules, however they are cut into chunks and in whatever order these come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from mossrules._typing import AnyArray, FloatArray, IntArray
+from mossrules.chunks import ChunkSource, LocalChunks, RowRange
+from mossrules.columns import Column
+from mossrules.exceptions import InvalidTarget
+from mossrules.grid import integer_weights
+from mossrules.table import Table
+
+__all__ = ["RowChunk", "TrainingRows", "rows_of_table"]
+
+Goal = Callable[[int, int], FloatArray]  # the target of rows start..stop-1 of a table
+
+
+@dataclass(frozen=True)
+class RowChunk:
+    """Some of the rows, read when they are asked for.
+
+    Row i has the number `start + places[i]`. `weights` are None where all rows count alike.
+    """
+
+    table: Table
+    span: RowRange  # which rows of the table these are
+    start: int
+    places: AnyArray
+    weights: IntArray | None = None
+    goal: Goal | None = None
+    picked: IntArray | None = None  # rows of the span, where some are repeated or left out
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def read(self, column: Column) -> AnyArray:
+        """Return the values of a column of the table."""
+        return self._picked(column.read(self.span.start, self.span.stop))
+
+    @property
+    def target(self) -> FloatArray:
+        """The target of these rows."""
+        if self.goal is None:
+            raise InvalidTarget("The rows have no target; name one.")
+        return self._picked(self.goal(self.span.start, self.span.stop))
+
+    def _picked(self, values: AnyArray) -> AnyArray:
+        return values if self.picked is None else values[self.picked]
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """All rows: their columns by name, kind and levels, and the chunks they come in.
+
+    Weights of rows are integers, of which one is `weight_step`; it is None where all count alike.
+    """
+
+    columns: tuple[Column, ...]
+    n_rows: int
+    chunks: ChunkSource[RowChunk]
+    weight_step: float | None = None
+    named: bool = True
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows carry weights of their own."""
+        return self.weight_step is not None
+
+
+def rows_of_table(
+    table: Table,
+    ranges: Sequence[RowRange],
+    target: FloatArray | None = None,
+    weights: FloatArray | None = None,
+) -> TrainingRows:
+    """Return the rows of a table of this process, numbered as they stand there."""
+    row_weights, step = (None, None) if weights is None else integer_weights(weights)
+    goal = None if target is None else partial(_part_of, target)
+    chunks = LocalChunks[RowChunk](ranges, partial(_chunk_of, table, row_weights, goal))
+    return TrainingRows(table.columns, table.n_rows, chunks, step, table.named)
+
+
+def _chunk_of(
+    table: Table, weights: IntArray | None, goal: Goal | None, rows: RowRange
+) -> list[RowChunk]:
+    part = None if weights is None else weights[rows.start : rows.stop]
+    places = np.arange(len(rows), dtype=np.uint32)
+    return [RowChunk(table, rows, rows.start, places, part, goal)]
+
+
+def _part_of(values: FloatArray, start: int, stop: int) -> FloatArray:
+    return values[start:stop]
