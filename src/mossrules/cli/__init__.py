@@ -6,10 +6,11 @@ from mossrules.cli.demo import demo
 from mossrules.cli.fit import fit
 from mossrules.cli.frontier import frontier
 from mossrules.cli.predict import predict
+from mossrules.cli.report import report
 from mossrules.cli.reproduce import reproduce
 from mossrules.cli.stability import stability
 
 __all__ = ["app", "main"]
 
-for command in (demo, fit, predict, frontier, stability, compare, reproduce):
+for command in (demo, fit, predict, frontier, report, stability, compare, reproduce):
     app.command()(command)

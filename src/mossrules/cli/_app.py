@@ -13,11 +13,17 @@ from mossrules import __version__
 from mossrules.cli._console import errors, out
 from mossrules.exceptions import MixedColumnWarning, MossError, SolveLimitWarning
 
-__all__ = ["app", "main"]
+__all__ = ["ARGUMENTS", "app", "main"]
+
+ARGUMENTS = "mossrules.arguments"  # what was typed, among the contexts' own figures
 
 
 class _OneSentence(TyperGroup):
     """Commands that say what is wrong in one sentence; an error is a failing exit too."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        ctx.meta[ARGUMENTS] = list(args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():

@@ -27,6 +27,7 @@ __all__ = [
     "Data",
     "Delimiter",
     "File",
+    "FitGap",
     "Folds",
     "Forest",
     "Identity",
@@ -36,6 +37,7 @@ __all__ = [
     "MaxRules",
     "Moss",
     "Record",
+    "StabilityOption",
     "Task",
     "TaskOption",
     "Ties",
@@ -199,6 +201,21 @@ TaskOption = Annotated[
         help="Whether the target is a number or a class; 'auto' takes text and truth values for "
         "classes, and numbers for numbers.",
         rich_help_panel=MODEL,
+    ),
+]
+StabilityOption = Annotated[
+    str,
+    typer.Option(
+        "--stability",
+        help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or 'auto' to "
+        "choose one by cross-validation.",
+        rich_help_panel=MODEL,
+    ),
+]
+FitGap = Annotated[
+    float,
+    typer.Option(
+        "--gap", help="Largest relative distance from the best choice.", rich_help_panel=MODEL
     ),
 ]
 ChoiceGap = Annotated[

@@ -60,21 +60,9 @@ def fit(
     ] = None,
     as_json: options.Json = False,
     task: options.TaskOption = options.Task.AUTO,
-    stability: Annotated[
-        str,
-        typer.Option(
-            help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or "
-            "'auto' to choose one by cross-validation.",
-            rich_help_panel=options.MODEL,
-        ),
-    ] = "0.8",
+    stability: options.StabilityOption = "0.8",
     max_rules: options.MaxRules = 15,
-    gap: Annotated[
-        float,
-        typer.Option(
-            help="Largest relative distance from the best choice.", rich_help_panel=options.MODEL
-        ),
-    ] = 1e-3,
+    gap: options.FitGap = 1e-3,
     ties: options.TiesOption = options.Ties.KEEP,
     forest: options.Forest,
     moss: options.Moss,

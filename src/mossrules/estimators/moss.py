@@ -8,12 +8,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._checks import check_integer
+from mossrules._files import check_place
 from mossrules._typing import FloatArray, IntArray
 from mossrules._warn import warn_user
 from mossrules.candidates import Candidates
@@ -330,3 +333,30 @@ class MossEstimator(RuleEstimator):
             chosen.stability = frontier.share(solution.stability)
         chosen._settle(solution)  # noqa: SLF001
         return chosen
+
+    # --- showing --------------------------------------------------------------------------------
+
+    def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **how: Any) -> Any:
+        """Write one page, for any browser, on which to choose a point of the trade-off.
+
+        The file stands alone: it needs no network, and no row of the data is in it.
+
+        Parameters
+        ----------
+        path : where to write it
+        X, y : the rows of `fit`
+            With them, the page has a summary of the data, and what each point is worth on folds.
+        how
+            See `mossrules.report.collect`: `cv`, `points`, `learners`, `title` and more.
+
+        Returns
+        -------
+        ReportData
+            What the page shows.
+        """
+        # The report imports this module, so it is found by name, when it is wanted.
+        report = import_module("mossrules.report")
+        check_place(Path(path))
+        data = report.collect(self, X, y, **how)
+        report.write_report(path, data)
+        return data

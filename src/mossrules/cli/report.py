@@ -1,0 +1,154 @@
+"""`mossrules report`: one page on which a person chooses their model."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mossrules._files import check_place
+from mossrules.cli import _options as options
+from mossrules.cli._app import ARGUMENTS
+from mossrules.cli._console import print_line, progress
+from mossrules.cli._learning import (
+    forest_parameters,
+    learn,
+    learn_classes,
+    moss_parameters,
+    number_or_word,
+    read_for_task,
+)
+from mossrules.exceptions import InvalidParameter
+
+if TYPE_CHECKING:
+    from mossrules.estimators import MossClassifier
+    from mossrules.files import Columns
+
+__all__ = ["report"]
+
+
+@options.gathered
+def report(
+    *,
+    context: typer.Context,
+    file: options.File,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="HTML", help="Where to write the page.")
+    ] = Path("report.html"),
+    folds: Annotated[
+        int, typer.Option(min=0, help="Parts to cross-validate on; 0 leaves that out.")
+    ] = 5,
+    points: Annotated[
+        int, typer.Option(min=1, help="Levels of stability to look at, from 1 down to 0.5.")
+    ] = 51,
+    baselines: Annotated[
+        bool,
+        typer.Option("--baselines/--no-baselines", help="Whether to show other learners too."),
+    ] = True,
+    title: Annotated[
+        str | None, typer.Option(help="Heading of the page.", show_default=False)
+    ] = None,
+    task: options.TaskOption = options.Task.AUTO,
+    outcome: Annotated[
+        str | None,
+        typer.Option(
+            help="Of more than two classes, the one to report on.",
+            rich_help_panel=options.MODEL,
+            show_default=False,
+        ),
+    ] = None,
+    stability: options.StabilityOption = "0.8",
+    max_rules: options.MaxRules = 15,
+    gap: options.FitGap = 1e-3,
+    ties: options.TiesOption = options.Ties.KEEP,
+    forest: options.Forest,
+    moss: options.Moss,
+    jobs: options.Jobs = None,
+) -> None:
+    """Write one page, for any browser, on which to choose between stability and fit."""
+    from mossrules.report import collect, write_report  # noqa: PLC0415  loads numba
+
+    check_place(output)
+    if folds == 1:
+        raise InvalidParameter("--folds is 1; pass 2 or more, or 0 to leave them out.")
+    table, task = read_for_task(file, task)
+    classifies = task is options.Task.CLASSIFICATION
+    model: Any = (learn_classes if classifies else learn)(
+        table,
+        file.target,
+        max_rules=max_rules,
+        stability=number_or_word(stability),
+        ties=ties.value,
+        **forest_parameters(forest),
+        gap=gap,
+        **moss_parameters(moss, table, file.target),
+        n_jobs=jobs,
+    )
+    X, y = table, file.target
+    if outcome is not None or (classifies and len(model.classes_) > 2):
+        model, X, y = one_class(model, table, file.target, outcome)
+    with progress("looking at the trade-off") as show:
+        data = collect(
+            model,
+            X,
+            y,
+            cv=folds or None,
+            points=points,
+            learners="baselines" if baselines else None,
+            title=title,
+            made={
+                "source": file.data.name,
+                "sha256": digest(file.data),
+                "command": command(context.meta[ARGUMENTS], file.data, output),
+            },
+            n_jobs=jobs,
+            progress=show,
+        )
+    write_report(output, data)
+    print_line(repr(data))
+    print_line(f"Written to {output}; open it in a browser.")
+
+
+def one_class(
+    model: MossClassifier | Any, table: Columns, target: str, outcome: str | None
+) -> tuple[MossClassifier, Columns, Any]:
+    """Return the model of one class against all others, and the rows with that as target."""
+    from mossrules.estimators import MossClassifier  # noqa: PLC0415  loads numba
+    from mossrules.estimators.labels import read_labels  # noqa: PLC0415
+    from mossrules.table import did_you_mean, split_column  # noqa: PLC0415
+
+    if not isinstance(model, MossClassifier):
+        raise InvalidParameter("--outcome names a class, and the target is a number; leave it out.")
+    if len(model.classes_) == 2:
+        raise InvalidParameter(
+            f"--outcome is for more than two classes; the report is of {model.classes_[1]!s}, the "
+            "second of two. Leave it out."
+        )
+    labels = [str(label) for label in model.classes_]
+    if outcome not in labels:
+        found = "missing" if outcome is None else f"{outcome!r}"
+        hint = "" if outcome is None else did_you_mean(outcome, labels)
+        raise InvalidParameter(
+            f"--outcome is {found}, and each of the classes has a trade-off of its own; pass one "
+            f"of {', '.join(labels)}.{hint}"
+        )
+    position = labels.index(outcome)
+    X, column = split_column(table, target)
+    codes = read_labels(column, X.n_rows)[1]
+    features = {name: values for name, values in table.items() if name != target}
+    return list(model.estimators_.values())[position], features, codes == position
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def command(arguments: list[str], *paths: Path) -> str:
+    """Return what was typed, with names of files in place of paths: they are nobody else's."""
+    names = {str(path): path.name for path in paths}
+    return shlex.join(["mossrules", *(names.get(each, each) for each in arguments)])
