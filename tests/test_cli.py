@@ -9,26 +9,27 @@ from mossrules import __version__, cli
 runner = CliRunner()
 
 
-def test_the_demo_prints_rules_with_their_figures():
-    """A person sees rules in plain words, how often they were found, and what they cover."""
-    result = runner.invoke(cli.app, ["demo", "--rules", "5", "--trees", "50"])
+def test_the_demo_prints_rules_with_their_figures_and_writes_a_page(tmp_path):
+    """A person sees rules in plain words, how often they were found, and where the page is."""
+    page = tmp_path / "demo.html"
+    result = runner.invoke(
+        cli.app, ["demo", "--rules", "5", "--trees", "50", "--report", str(page)]
+    )
     assert result.exit_code == 0
     assert "442 patients" in result.output
     assert result.output.count("bmi") + result.output.count("s5") >= 5
     assert "from 50 trees on 442 rows" in result.output
     assert "(intercept)" in result.output
     assert "found by coordinate-descent" in result.output
+    assert "demo.html" in result.output.replace("\n", "")
+    assert "Disease progression after a year" in page.read_text()
 
 
-def test_the_demo_is_the_same_every_time():
+def test_the_demo_is_the_same_every_time(tmp_path):
     """Two runs print the same table."""
     outputs = [
-        [
-            line
-            for line in runner.invoke(cli.app, ["demo", "--trees", "20"]).output.splitlines()
-            if "│" in line
-        ]
-        for _ in range(2)
+        [line for line in runner.invoke(cli.app, arguments).output.splitlines() if "│" in line]
+        for arguments in [["demo", "--trees", "20", "--report", str(tmp_path / "a.html")]] * 2
     ]
     assert outputs[0] == outputs[1]
     assert len(outputs[0]) == 12 + 7  # candidates; six rules and an intercept

@@ -1,26 +1,30 @@
-"""`mossrules demo`: candidate rules of bundled data, found twice, and a model of a few of them."""
+"""`mossrules demo`: rules of bundled data, found twice, a model of a few of them, and its page."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.progress import Progress
 from rich.table import Table
 
 from mossrules import __version__
-from mossrules.cli._console import out, print_line
+from mossrules._files import check_place
+from mossrules.cli._console import out, print_line, progress
 from mossrules.cli._tables import certificate, rules_table
 
 if TYPE_CHECKING:
     from mossrules._typing import FloatArray
     from mossrules.candidates import Candidates
+    from mossrules.estimators import MossRegressor
 
 __all__ = ["demo"]
 
 MODEL_RULES = 6
+DEMO_FOLDS, DEMO_POINTS = 5, 26
 
 
 def demo(
@@ -28,12 +32,22 @@ def demo(
     rules: Annotated[int, typer.Option(min=1, help="How many rules to print.")] = 12,
     trees: Annotated[int, typer.Option(min=1, help="How many trees to grow.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the forest.")] = 0,
+    page: Annotated[
+        Path, typer.Option("--report", metavar="HTML", help="Where to write the page.")
+    ] = Path("mossrules-demo.html"),
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact", help="Choose with a proof; the first time, that compiles for a minute."
+        ),
+    ] = False,
 ) -> None:
     """Find candidate rules in the diabetes data that come with scikit-learn.
 
-    Then find them again without a tenth of the patients, show which ones came back, and choose a
-    few that predict well.
+    Then find them again without a tenth of the patients, show which ones came back, choose a few
+    that predict well, and write a page on which to choose between stability and fit.
     """
+    check_place(page)
     import numpy as np  # noqa: PLC0415  the command line starts without it
     from sklearn.datasets import load_diabetes  # noqa: PLC0415  only the demo needs it
 
@@ -53,7 +67,23 @@ def demo(
         "[dim]found: share of trees that made the rule; again: the same without every tenth "
         "patient; rows: share of patients it holds for; mean: their mean target.[/]\n"
     )
-    _show_model(found)
+    model = _choose(found, seed, exact=exact)
+    _show_model(model)
+    with progress("looking at the trade-off") as show:
+        shown = model.report(
+            page,
+            measurements,
+            data.target,
+            cv=DEMO_FOLDS,
+            points=DEMO_POINTS,
+            title="Disease progression after a year",
+            progress=show,
+        )
+    print_line(
+        f"A page of {len(shown.points)} rule sets, from the most stable to the one that fits best: "
+        f"{page}. Open it in a browser."
+    )
+    print_line("The same of a file of yours, with a proof: mossrules report FILE --target COLUMN")
 
 
 def _find(
@@ -77,18 +107,21 @@ def _find(
     return found, time.perf_counter() - started
 
 
-def _show_model(candidates: Candidates) -> None:
-    """Choose rules by the approximate method, whose kernels compile in no time, and print them."""
+def _choose(candidates: Candidates, seed: int, *, exact: bool) -> MossRegressor:
+    """Choose a few rules; if not exactly, by a method whose kernels compile in no time."""
     from mossrules.estimators import MossRegressor  # noqa: PLC0415  loads numba
 
-    model = MossRegressor(MODEL_RULES, solver="coordinate-descent").fit_candidates(candidates)
+    solver: Literal["auto", "coordinate-descent"] = "auto" if exact else "coordinate-descent"
+    trees = candidates.pool.n_trees
+    model = MossRegressor(MODEL_RULES, n_trees=trees, solver=solver, random_state=seed)
+    return model.fit_candidates(candidates, target="progression")
+
+
+def _show_model(model: MossRegressor) -> None:
     out.print("[bold]A model of stable rules[/]: the prediction is the sum of the weights of those "
               "that hold.")  # fmt: skip
     out.print(rules_table(model.rules_))
     print_line(certificate(model.solution_))
-    print_line(
-        "To choose exactly, with a proof, from a file of yours: mossrules fit FILE --target COLUMN"
-    )
 
 
 def _rules_table(found: Candidates, again: Candidates, most: int) -> Table:

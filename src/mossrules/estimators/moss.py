@@ -360,3 +360,11 @@ class MossEstimator(RuleEstimator):
         data = report.collect(self, X, y, **how)
         report.write_report(path, data)
         return data
+
+    def _html_repr(self) -> str:
+        """Return what a notebook shows: of a fitted model, its rules."""
+        if not hasattr(self, "rules_"):
+            unfitted: str = super()._html_repr()
+            return unfitted
+        fitted: str = import_module("mossrules.report.notebook").model_html(self)
+        return fitted

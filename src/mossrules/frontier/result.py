@@ -249,6 +249,10 @@ class Frontier:
         found: Frontier = _on_the_right("mossrules.frontier.storage").frontier_from_json(text)
         return found
 
+    def _repr_html_(self) -> str:
+        html: str = _on_the_right("mossrules.report.notebook").frontier_html(self)
+        return html
+
     def __repr__(self) -> str:
         if not self.points:
             return "Frontier(no points)"

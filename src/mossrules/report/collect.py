@@ -35,7 +35,7 @@ from mossrules.rules import Rule
 from mossrules.solver import Solution
 from mossrules.table import Table, split_column
 
-__all__ = ["collect"]
+__all__ = ["collect", "with_own"]
 
 Moss = MossRegressor | MossClassifier
 
@@ -85,7 +85,7 @@ def collect(
     say = progress or (lambda *_: None)
     started = datetime.now(UTC)
     say("solving at levels of stability", None, None)
-    frontier = _with_own(model.frontier(read_shares(points), gap), model.solution_)
+    frontier = with_own(model.frontier(read_shares(points), gap), model.solution_)
     solutions = _points(frontier, model.solution_)
     rule_sets = [_rule_set(model, own, each) for each in solutions]
     evaluation: FrontierEvaluation | None = None
@@ -140,7 +140,7 @@ def _rules_of(model: Any) -> RuleSet:
 # --- points ---------------------------------------------------------------------------------------
 
 
-def _with_own(frontier: Frontier, own: Solution) -> Frontier:
+def with_own(frontier: Frontier, own: Solution) -> Frontier:
     """Return the frontier with the model's own choice, in the place of one of the same rules.
 
     Its certificate is of the gap that was asked for.
