@@ -94,3 +94,11 @@ def test_the_measurement_has_the_default_as_it_is(lab, rows):
     }  # fmt: skip
     assert shown.tables[2].rows[1]["dataset"] == "mtp (substitute)"
     assert shown.figures["beyond"]().axes
+
+
+@pytest.mark.parametrize(("kind", "headings"), [(CHOOSE, 1), (MEASURE, 2)])
+def test_a_run_that_is_not_finished_shows_what_it_has(rows, kind, headings):
+    """The choice without the measurement, or the other way round."""
+    shown = EXPERIMENT.present(SETTINGS, [row for row in rows if row["kind"] == kind])
+    assert len(shown.tables) == headings
+    assert not shown.figures

@@ -151,7 +151,8 @@ def present(_settings: Settings, rows: Sequence[Row]) -> Presentation:
     """Return the measurement, the choice before it, and both in one figure."""
     chosen = [row for row in rows if row["kind"] == CHOOSE]
     measured = [row for row in rows if row["kind"] == MEASURE]
-    return Presentation(tables(chosen, measured), {"beyond": lambda: draw(chosen, measured)})
+    drawn = {"beyond": lambda: draw(chosen, measured)} if chosen and measured else {}
+    return Presentation(tables(chosen, measured), drawn)
 
 
 EXPERIMENT = Experiment(

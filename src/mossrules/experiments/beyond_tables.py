@@ -108,8 +108,12 @@ def _margin(rows: Sequence[Row], best: Means) -> float:
 
 
 def tables(chosen: Sequence[Row], measured: Sequence[Row]) -> list[TableOf]:
-    """Return the means of the measurement, the choice before it, and every dataset."""
-    return [_means(measured), _settings(chosen), _each(measured)]
+    """Return the means of the measurement, the choice before it, and every dataset.
+
+    Of a run that is not finished, what there is of these.
+    """
+    parts = [(_means, measured), (_settings, chosen), (_each, measured)]
+    return [table(rows) for table, rows in parts if rows]
 
 
 def _means(rows: Sequence[Row]) -> TableOf:
