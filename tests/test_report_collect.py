@@ -96,11 +96,12 @@ def test_points_have_the_rules_that_models_on_the_trade_off_have(report, rows):
             assert total == value
 
 
-def test_the_fitted_model_is_on_it_and_points_go_down_in_stability(report, model):
+def test_the_fitted_model_is_on_it_and_points_go_down_in_stability(report, model, rows):
     """The point shown first is the model itself; others trade stability for fit."""
     chosen = report.points[report.chosen]
     assert chosen.exports["json"] == model.rules_.to_json()
     assert chosen.certificate.gap == model.solution_.gap
+    assert chosen.training == pytest.approx(model.score(*rows), abs=1e-12)
     shares = [point.stability for point in report.points]
     assert shares == sorted(shares, reverse=True)
     assert len(report.points) >= 3
@@ -200,6 +201,10 @@ def test_classifiers_have_shares_of_the_log_loss(rows):
         ]
         expected.append(1.0 - losses[0] / losses[1])
     assert report.baselines[0].score == pytest.approx(np.mean(expected), abs=1e-3)
+    chances = model.predict_proba(X)
+    alone = log_loss(labels, np.tile(np.mean([labels == "no", labels == "yes"], axis=1), (N, 1)))
+    training = 1.0 - log_loss(labels, chances) / alone
+    assert report.points[report.chosen].training == pytest.approx(training, abs=1e-3)
     assert (report.link, report.outcome, report.target) == ("logit", "yes", "pain")
     assert report.title == "Rules for pain = yes"
     assert report.content()["data"]["target"]["share"] == pytest.approx((labels == "yes").mean())

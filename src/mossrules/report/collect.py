@@ -11,9 +11,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._provenance import provenance
+from mossrules.candidates import read_weights
 from mossrules.estimators import MossClassifier, MossRegressor
 from mossrules.estimators.cross_validation import read_shares
 from mossrules.estimators.evaluated import FrontierEvaluation
+from mossrules.estimators.labels import read_labels
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint
 from mossrules.model import RuleSet
@@ -33,7 +35,7 @@ from mossrules.report.data import (
 from mossrules.report.folds import Folds, Learners, Listener, measure_rivals
 from mossrules.rules import Rule
 from mossrules.solver import Solution
-from mossrules.table import Table, split_column
+from mossrules.table import Table, finite_numbers, split_column
 
 __all__ = ["collect", "with_own"]
 
@@ -97,6 +99,7 @@ def collect(
         rivals = measure_rivals(model, learners, folds, evaluation)
     rules = list(dict.fromkeys(rule for each in rule_sets for rule in each.rules))
     table = None if X is None else split_column(X, y)[0]
+    scores = _training_scores(model, rule_sets, X, y, sample_weight)
     found = ReportData(
         title=title or _title(own),
         target=own.target,
@@ -109,8 +112,8 @@ def collect(
         columns=_columns(model, table, rules),
         rules=_rules(rule_sets, rules),
         points=[
-            _point(frontier, solution, rule_set, rules, model.max_rules)
-            for solution, rule_set in zip(solutions, rule_sets, strict=True)
+            replace(_point(frontier, solution, rule_set, rules, model.max_rules), training=score)
+            for solution, rule_set, score in zip(solutions, rule_sets, scores, strict=True)
         ],
         chosen=solutions.index(model.solution_),
         knee=solutions.index(frontier.knee()) if len(frontier) > 2 else None,
@@ -239,6 +242,21 @@ def _target(model: Moss, X: Any, y: Any) -> TargetSummary:
         return found
     table, column = split_column(X, y)
     return replace(found, quantiles=quantiles(column.read(0, table.n_rows)))
+
+
+def _training_scores(
+    model: Moss, rule_sets: Sequence[RuleSet], X: Any, y: Any, sample_weight: Any
+) -> Sequence[float | None]:
+    """Return what the predictions of each rule set are worth on the rows they come from."""
+    if X is None:
+        return [None] * len(rule_sets)
+    table, column = split_column(X, y)
+    weights = read_weights(sample_weight, table.n_rows)
+    if isinstance(model, MossClassifier):
+        target = (read_labels(column, table.n_rows)[1] == 1).astype(np.float64)
+    else:
+        target = finite_numbers(column, table.n_rows)
+    return [model._measure(target, each.predict(table), weights)[0] for each in rule_sets]  # noqa: SLF001
 
 
 # --- folds ----------------------------------------------------------------------------------------

@@ -94,13 +94,14 @@ class ReportPoint:
     """A rule set of the trade-off; `rules` are positions among those of the report."""
 
     stability: float  # share of the largest
-    explained: float  # of the loss without rules, on the training rows
+    explained: float  # share of the loss without rules: what was optimised
     loss: float
     intercept: float
     rules: tuple[int, ...]
     weights: tuple[float, ...]
     certificate: CertificateSummary
     exports: Mapping[str, str]
+    training: float | None = None  # the score on the training rows, of weights fitted anew
     found: tuple[int, ...] | None = None  # folds that have each rule at this point
     evaluated: EvaluatedSummary | None = None
 
@@ -127,7 +128,7 @@ class ReportData:
     target: str | None
     outcome: Label | None
     link: str
-    score: str  # what out-of-sample scores are
+    score: str  # what scores are, on training rows and on others
     made: Mapping[str, Any]
     settings: Sequence[tuple[str, str]]
     rows: int
