@@ -25,7 +25,7 @@ FLOW = [
     "frontier.checkpoint", "frontier.progress", "frontier.tasks", "frontier.sweep",
     "frontier.approximate", "frontier",
     "candidates", "constraints", "model", "stability", "estimators", "baselines",
-    "evaluation", "plots", "report", "experiments", "cli", "__main__",
+    "evaluation", "plots", "report", "doctor", "experiments", "cli", "__main__",
 ]  # fmt: skip
 PACKAGES = (
     "_kernels",

@@ -3,6 +3,7 @@
 from mossrules.cli._app import app, main
 from mossrules.cli.compare import compare
 from mossrules.cli.demo import demo
+from mossrules.cli.doctor import doctor
 from mossrules.cli.fit import fit
 from mossrules.cli.frontier import frontier
 from mossrules.cli.predict import predict
@@ -12,5 +13,5 @@ from mossrules.cli.stability import stability
 
 __all__ = ["app", "main"]
 
-for command in (demo, fit, predict, frontier, report, stability, compare, reproduce):
+for command in (demo, fit, predict, frontier, report, stability, compare, reproduce, doctor):
     app.command()(command)
