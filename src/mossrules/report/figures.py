@@ -14,7 +14,7 @@ from html import escape
 from typing import Any, Literal
 
 from mossrules.report.labels import Box, Label, place_labels
-from mossrules.report.numbers import MINUS, number, percent
+from mossrules.report.numbers import MINUS, fixed, percent
 
 __all__ = ["Axis", "Figure", "Mark", "fit_figure", "point_words", "score_figure"]
 
@@ -25,11 +25,12 @@ Span = tuple[float, float]
 RINGS: dict[Ring, str] = {
     "fitted": "fitted model",
     "knee": "knee",
-    "advised": "picked by cross-validation",
+    "advised": "cross-validation",
 }
 BLUE, ORANGE, GREY = "#0072B2", "#B34F00", "#6E6E6E"
 LETTERS = 12  # height of text
 TOP, BOTTOM, SIDE = 30.0, 44.0, 12.0  # room around the frame
+HIDDEN = ' display="none"'
 TEXT = f'font-family="system-ui, sans-serif" font-size="{LETTERS}"'
 
 
@@ -48,7 +49,7 @@ class Axis:
         """Return an axis that has room for all values, with about so many ticks."""
         given = list(values)
         low, high = min(given), max(given)
-        room = 0.07 * (high - low) or max(0.05 * abs(high), 0.01)
+        room = max(0.07 * (high - low), 0.001, 0.001 * max(abs(low), abs(high)))
         low, high = low - room, high + room
         step = _nice_step((high - low) / about)
         ticks = range(math.ceil(low / step), math.floor(high / step) + 1)
@@ -172,18 +173,20 @@ class Figure:
     def _mark(self, mark: Mark, width: int, height: int) -> str:
         x, y = self.place(mark.x, mark.y, width, height)
         point = "" if mark.point is None else f' data-point="{mark.point}"'
-        ranges = [
-            _line(self.place(end, mark.y, width, height)[0] - x, 0, 0, 0, "error")
-            for end in mark.x_range or ()
-        ] + [
-            _line(0, self.place(mark.x, end, width, height)[1] - y, 0, 0, "error")
-            for end in mark.y_range or ()
-        ]
         return (
             f'<g class="mark {mark.kind}"{point} transform="translate({x:.2f} {y:.2f})">'
-            f"<title>{escape(mark.title)}</title>{''.join(ranges)}"
+            f"<title>{escape(mark.title)}</title>{self._ranges(mark, width, height)}"
             f"{SHAPES[mark.kind]}{''.join(SHAPES[ring] for ring in mark.rings)}</g>"
         )
+
+    def _ranges(self, mark: Mark, width: int, height: int) -> str:
+        """Return how sure a place is; of points that nothing singles out, for a script to show."""
+        x, y = self.place(mark.x, mark.y, width, height)
+        ends = [self.place(end, mark.y, width, height) for end in mark.x_range or ()]
+        ends += [self.place(mark.x, end, width, height) for end in mark.y_range or ()]
+        lines = "".join(_line(0, 0, to_x - x, to_y - y, "error") for to_x, to_y in ends)
+        is_seen = mark.label or mark.point == self.selected
+        return f'<g class="range"{"" if is_seen else HIDDEN}>{lines}</g>' if lines else ""
 
     def _selection(self, width: int, height: int) -> str:
         """Return the ring around the point that is shown, which a script may move."""
@@ -192,9 +195,9 @@ class Figure:
             return ""
         shown = next((mark for mark in marks if mark.point == self.selected), None)
         x, y = (0.0, 0.0) if shown is None else self.place(shown.x, shown.y, width, height)
-        hidden = ' display="none"' if shown is None else ""
         return (
-            f'<g class="selection" transform="translate({x:.2f} {y:.2f})"{hidden}>'
+            f'<g class="selection" transform="translate({x:.2f} {y:.2f})"'
+            f"{HIDDEN if shown is None else ''}>"
             '<circle r="14" fill="none" stroke="#000" stroke-width="2.5"/></g>'
         )
 
@@ -234,7 +237,7 @@ def fit_figure(
             f"fits best on the left. {_named_points(marks)}"
         ),
         x=Axis.of("stability, % of the largest possible", stability, scale=100.0),
-        y=Axis.of(f"{score}, on the rows it was made from", explained),
+        y=Axis.of(f"{score} (rows it was made from)", explained),
         marks=marks,
         selected=chosen,
     )
@@ -259,13 +262,13 @@ def score_figure(content: Mapping[str, Any]) -> Figure | None:
     places = [place for mark in marks for place in mark.spread()]
     return Figure(
         name="score",
-        title=f"{score} on new rows against how alike the rule sets of other samples are",
+        title="On new rows: fit against likeness of rule sets",
         description=(
             "Points of the trade-off and other methods, by cross-validation. "
             + _named_points(marks)
         ),
         x=Axis.of("likeness of rule sets (Dice)", [x for x, _ in places]),
-        y=Axis.of(f"{score}, on rows it has not seen", [y for _, y in places]),
+        y=Axis.of(f"{score} (rows not seen)", [y for _, y in places]),
         marks=tuple(marks),
         selected=content["chosen"],
     )
@@ -275,7 +278,7 @@ def point_words(position: int, count: int, stability: float, explained: float, s
     """Return a point in words."""
     return (
         f"point {position + 1} of {count}: stability {percent(stability)}, "
-        f"{score} {number(explained)}"
+        f"{score} {fixed(explained, 3)}"
     )
 
 
@@ -297,7 +300,7 @@ def _tested(
         x=x,
         y=y,
         kind="baseline" if point is None else "point",
-        title=f"{words}; on new rows {score} {number(y)}, Dice {number(x)}",
+        title=f"{words}; on new rows {score} {fixed(y, 3)}, Dice {fixed(x, 2)}",
         point=point,
         rings=rings,
         name=name,
@@ -348,7 +351,7 @@ def _text(x: float, y: float, words: str, kind: str, anchor: str) -> str:
 
 def _label(label: Label) -> str:
     leader = ""
-    if label.far:
+    if label.is_far:
         x, y = label.box.nearest(*label.of)
         leader = _line(*label.of, x, y, "error")
     return leader + _text(label.box.left, label.box.bottom - 3, label.text, "label", "start")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 __all__ = ["Box", "Label", "place_labels"]
 
-LONGEST = 26  # letters
-NEAR = 13.0  # distance of a label from its mark
-REACH = (NEAR, 2.0 * NEAR, 3.5 * NEAR, 5.0 * NEAR)
+LONGEST = 38  # letters
+NEAR = 17.0  # distance of a label from its mark
+REACH = (NEAR, 2.0 * NEAR, 3.0 * NEAR, 4.5 * NEAR)
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,11 @@ class Box:
         height = min(self.bottom, other.bottom) - max(self.top, other.top)
         return max(0.0, width) * max(0.0, height)
 
-    @property
-    def area(self) -> float:
-        """Width times height."""
-        return (self.right - self.left) * (self.bottom - self.top)
+    def around(self, left: float, top: float, width: float, height: float) -> Box:
+        """Return a box of a size within this one, as near to a place as can be."""
+        left = max(self.left, min(left, self.right - width))
+        top = max(self.top, min(top, self.bottom - height))
+        return Box(left, top, left + width, top + height)
 
     def nearest(self, x: float, y: float) -> tuple[float, float]:
         """Return the point of the box that is nearest to another."""
@@ -40,12 +42,21 @@ class Box:
 
 @dataclass(frozen=True)
 class Label:
-    """Text, the box it fills, and the mark it is of; `far` from it, a line should join them."""
+    """Text, the box it fills, and the mark it is of."""
 
     text: str
     box: Box
     of: tuple[float, float]
-    far: bool
+
+    @property
+    def distance(self) -> float:
+        """How far the text is from its mark."""
+        return math.dist(self.of, self.box.nearest(*self.of))
+
+    @property
+    def is_far(self) -> bool:
+        """Whether a line should join the two."""
+        return self.distance > 1.5 * NEAR
 
 
 def place_labels(
@@ -57,36 +68,48 @@ def place_labels(
     """Return labels for marks: in the frame, off each other, and off marks where possible."""
     obstacles = [Box(x - 6.0, y - 6.0, x + 6.0, y + 6.0) for x, y in marks]
     placed: list[Label] = []
-    for text, (x, y) in wanted:
-        short = text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
-        size = _width(short, letters), 1.3 * letters
 
-        def cost(label: Label) -> float:
-            outside = label.box.area - label.box.shared(frame)
-            over = sum(label.box.shared(other.box) for other in placed)
-            hidden = sum(label.box.shared(mark) for mark in obstacles)
-            return 50.0 * outside + 20.0 * over + hidden + (40.0 if label.far else 0.0)
+    def cost(label: Label) -> tuple[float, float]:
+        over = sum(label.box.shared(other.box) for other in placed)
+        hidden = sum(label.box.shared(mark) for mark in obstacles)
+        return over, hidden + label.distance
 
-        # The first of the best: nearest, and to the right before other sides.
-        placed.append(min(_candidates(short, x, y, *size), key=cost))
+    for text, place in wanted:
+        short = _shortened(text, letters, frame.right - frame.left)
+        placed.append(min(_candidates(short, place, frame, letters), key=cost))
     return placed
 
 
-def _candidates(text: str, x: float, y: float, width: float, height: float) -> Iterator[Label]:
-    for distance in REACH:
-        middle = y - height / 2
+def _candidates(
+    text: str, place: tuple[float, float], frame: Box, letters: float
+) -> Iterator[Label]:
+    """Give places for a label: around the mark, nearer ones first, then all over the frame."""
+    (x, y), width, height = place, _width(text, letters), 1.3 * letters
+    for reach in REACH:
+        slant = 0.7 * reach
         for left, top in (
-            (x + distance, middle),
-            (x - distance - width, middle),
-            (x + 0.7 * distance, y - 0.7 * distance - height),
-            (x - 0.7 * distance - width, y - 0.7 * distance - height),
-            (x + 0.7 * distance, y + 0.7 * distance),
-            (x - 0.7 * distance - width, y + 0.7 * distance),
-            (x - width / 2, y - distance - height),
-            (x - width / 2, y + distance),
+            (x + reach, y - height / 2),
+            (x - reach - width, y - height / 2),
+            (x + slant, y - slant - height),
+            (x - slant - width, y - slant - height),
+            (x + slant, y + slant),
+            (x - slant - width, y + slant),
+            (x - width / 2, y - reach - height),
+            (x - width / 2, y + reach),
         ):
-            box = Box(left, top, left + width, top + height)
-            yield Label(text, box, (x, y), far=distance > NEAR)
+            yield Label(text, frame.around(left, top, width, height), place)
+    for line in range(int((frame.bottom - frame.top) / height)):
+        for left in (x + NEAR, frame.left, frame.right - width):
+            top = frame.top + line * height
+            yield Label(text, frame.around(left, top, width, height), place)
+
+
+def _shortened(text: str, letters: float, room: float) -> str:
+    if len(text) <= LONGEST and _width(text, letters) <= room:
+        return text
+    while len(text) >= LONGEST or _width(f"{text}…", letters) > room:
+        text = text[:-1]
+    return f"{text.rstrip()}…"
 
 
 def _width(text: str, letters: float) -> float:

@@ -10,10 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-__all__ = ["MINUS", "NOTHING", "amount", "decimals_for", "number", "odds_ratio", "percent"]
+__all__ = [
+    "LARGEST",
+    "MINUS",
+    "NOTHING",
+    "PERCENT",
+    "amount",
+    "decimals_for",
+    "fixed",
+    "number",
+    "odds_ratio",
+    "percent",
+]
 
 NOTHING = "\N{EN DASH}"  # where there is no number
 MINUS = "\N{MINUS SIGN}"
+PERCENT = "\N{NO-BREAK SPACE}%"
 BOUNDS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)  # below each, one more decimal
 SMALLEST, LARGEST = 1e-4, 1e9  # outside, powers of ten are written
 EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
@@ -31,6 +43,14 @@ def number(value: float | None) -> str:
     return f"{MINUS if _is_negative(value, text) else ''}{text}"
 
 
+def fixed(value: float | None, decimals: int) -> str:
+    """Return a number with some decimals."""
+    if value is None:
+        return NOTHING
+    text = _unsigned(value, decimals)
+    return f"{MINUS if _is_negative(value, text) else ''}{text}"
+
+
 def amount(value: float | None, decimals: int | None) -> str:
     """Return a number with its sign and the decimals of its neighbours, to be added up."""
     if value is None:
@@ -45,12 +65,10 @@ def percent(share: float | None) -> str:
         return NOTHING
     percents = share * 100.0
     if 0.0 < percents < 0.05:
-        return "<0.1 %"
+        return f"<0.1{PERCENT}"
     if 99.5 <= percents < 100.0:
-        return ">99 %"
-    decimals = 1 if 0.0 < abs(percents) < 9.95 else 0
-    text = _unsigned(percents, decimals)
-    return f"{MINUS if _is_negative(percents, text) else ''}{text} %"
+        return f">99{PERCENT}"
+    return f"{fixed(percents, 1 if 0.0 < abs(percents) < 9.95 else 0)}{PERCENT}"
 
 
 def odds_ratio(ratio: float | None) -> str:

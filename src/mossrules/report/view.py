@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,8 +14,10 @@ from mossrules.report.figures import Figure, fit_figure, point_words, score_figu
 from mossrules.report.numbers import (
     LARGEST,
     NOTHING,
+    PERCENT,
     amount,
     decimals_for,
+    fixed,
     number,
     odds_ratio,
     percent,
@@ -22,11 +25,16 @@ from mossrules.report.numbers import (
 
 __all__ = ["label_words", "make_view"]
 
-WIDE, NARROW = (520, 370), (328, 300)  # of figures, for a column of text and for a phone
+WIDE, NARROW = (440, 340), (320, 300)  # of figures, for a column of text and for a phone
 JUMPS = (
     ("fitted", "chosen", "the fitted model"),
     ("knee", "knee", "the knee"),
     ("advised", "advised", "what cross-validation would pick"),
+)
+# Letters that are written from right to left, and marks that turn the direction around.
+TURNING = re.compile(
+    "[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff"
+    "\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
 OTHER = {"value": "other", "text": "another value", "typical": False}
 
@@ -79,7 +87,7 @@ def _shown(content: Mapping[str, Any], position: int) -> dict[str, Any]:
     return {
         "name": f"point {position + 1}",
         "stability": percent(point["stability"]),
-        "explained": number(point["explained"]),
+        "explained": fixed(point["explained"], 3),
         "count": str(len(point["rules"])),
         "base": amount(point["intercept"], decimals),
         "rows": _rows(content, point, decimals),
@@ -106,7 +114,7 @@ def _rows(
         rows.append(
             {
                 "rule": position,
-                "text": rule["text"],
+                "pieces": _pieces(rule),
                 "weight": amount(weight, decimals),
                 "sign": "minus" if weight < 0.0 else "plus",
                 "bar_from": f"-{size}" if weight < 0.0 else "0",
@@ -118,6 +126,20 @@ def _rows(
             }
         )
     return rows
+
+
+def _pieces(rule: Mapping[str, Any]) -> list[tuple[str, bool]]:
+    """Return the text of a rule in pieces, and of each whether it must stand by itself.
+
+    A name that is written from right to left would draw "<= 98" behind it to its left.
+    """
+    tests = rule["tests"]
+    names = {name for test in tests for name in [test["feature"], *test.get("levels", [])]}
+    turning = sorted((n for n in names if isinstance(n, str) and TURNING.search(n)), key=len)
+    if not turning:
+        return [(rule["text"], False)]
+    pieces = re.split(f"({'|'.join(map(re.escape, reversed(turning)))})", rule["text"])
+    return [(piece, place % 2 == 1) for place, piece in enumerate(pieces) if piece]
 
 
 def _decimals(point: Mapping[str, Any]) -> int | None:
@@ -132,11 +154,11 @@ def _tested(found: Mapping[str, Any] | None) -> dict[str, str]:
     """Return in words what cross-validation found."""
     if found is None:
         return {"score": NOTHING, "dice": NOTHING, "tested_rules": NOTHING}
-    score, dice = number(found["score"]), number(found["dice"])
+    score, dice = fixed(found["score"], 3), fixed(found["dice"], 2)
     if found["score_se"] is not None:
-        score += f" ± {number(found['score_se'])}"
+        score += f" ± {fixed(found['score_se'], 3)}"
     if found["dice_low"] is not None and found["dice_high"] is not None:
-        dice += f" ({number(found['dice_low'])} to {number(found['dice_high'])})"
+        dice += f" ({fixed(found['dice_low'], 2)} to {fixed(found['dice_high'], 2)})"
     return {"score": score, "dice": dice, "tested_rules": number(found["rules"])}
 
 
@@ -170,7 +192,7 @@ def _figures(content: Mapping[str, Any]) -> list[dict[str, str]]:
         others = " Triangles are other methods." if content["baselines"] else ""
         caption = (
             "The same points, judged on rows they have not seen; the higher and the further right, "
-            f"the better. Lines show how uncertain that is.{others}"
+            f"the better. Lines show how uncertain the marked ones are.{others}"
         )
         drawings.append(_drawing(score, caption))
     return drawings
@@ -241,4 +263,4 @@ def _event(target: str | None, outcome: Any) -> str:
 
 
 def _exact_percent(share: float | None) -> str:
-    return NOTHING if share is None else f"{number(100.0 * share)} %"
+    return NOTHING if share is None else f"{number(100.0 * share)}{PERCENT}"

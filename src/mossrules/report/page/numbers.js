@@ -3,6 +3,7 @@
 
 const NOTHING = "–";
 const MINUS = "\u2212";
+const PERCENT = "\u00a0%";
 const BOUNDS = [1000, 100, 10, 1, 0.1, 0.01, 0.001]; // below each, one more decimal
 
 /** A number with four digits, or with all those before the point. */
@@ -11,6 +12,13 @@ function number(value) {
   const decimals = decimalsFor([value]);
   let text = unsigned(value, decimals);
   if (decimals && !text.includes("e")) text = text.replace(/\.?0+$/, "");
+  return (isNegative(value, text) ? MINUS : "") + text;
+}
+
+/** A number with some decimals. */
+function fixed(value, decimals) {
+  if (value === null) return NOTHING;
+  const text = unsigned(value, decimals);
   return (isNegative(value, text) ? MINUS : "") + text;
 }
 
@@ -25,11 +33,9 @@ function amount(value, decimals) {
 function percent(share) {
   if (share === null) return NOTHING;
   const percents = share * 100;
-  if (percents > 0 && percents < 0.05) return "<0.1 %";
-  if (percents >= 99.5 && percents < 100) return ">99 %";
-  const decimals = percents !== 0 && Math.abs(percents) < 9.95 ? 1 : 0;
-  const text = unsigned(percents, decimals);
-  return `${isNegative(percents, text) ? MINUS : ""}${text} %`;
+  if (percents > 0 && percents < 0.05) return `<0.1${PERCENT}`;
+  if (percents >= 99.5 && percents < 100) return `>99${PERCENT}`;
+  return `${fixed(percents, percents !== 0 && Math.abs(percents) < 9.95 ? 1 : 0)}${PERCENT}`;
 }
 
 /** By how much odds are multiplied, with three digits. */

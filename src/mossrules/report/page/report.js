@@ -45,12 +45,25 @@ function moveRing(chart) {
   const ring = chart.querySelector(".selection");
   const mark = chart.querySelector(`.mark[data-point="${shown}"]`);
   if (!ring) return;
+  showRange(chart, mark);
   if (mark) {
     ring.setAttribute("transform", mark.getAttribute("transform"));
     ring.removeAttribute("display");
   } else {
     ring.setAttribute("display", "none");
   }
+}
+
+/** Show how sure the place of the point is; of marks with a name that is always seen. */
+function showRange(chart, mark) {
+  for (const range of chart.querySelectorAll(".range.moving")) {
+    range.setAttribute("display", "none");
+    range.classList.remove("moving");
+  }
+  const range = mark && mark.querySelector(".range");
+  if (!range || !range.hasAttribute("display")) return;
+  range.classList.add("moving");
+  range.removeAttribute("display");
 }
 
 /** Show the point whose mark is nearest to a click; dots are small, and fingers are not. */

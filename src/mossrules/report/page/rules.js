@@ -12,6 +12,30 @@ function fill(node, name, text) {
   if (place) place.textContent = text;
 }
 
+// Letters that are written from right to left, and marks that turn the direction around.
+const TURNING =
+  /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** Write a rule, with names from right to left by themselves: "<= 98" behind stays behind. */
+function writeRule(place, rule) {
+  const names = rule.tests.flatMap((test) => [test.feature, ...(test.levels || [])]);
+  const turning = [...new Set(names)].filter((n) => typeof n === "string" && TURNING.test(n));
+  if (!turning.length) {
+    place.textContent = rule.text;
+    return;
+  }
+  turning.sort((a, b) => b.length - a.length);
+  const escaped = turning.map((name) => name.replace(/[\\^$.*+?()[\]{}|\/]/g, "\\$&"));
+  const pieces = rule.text.split(new RegExp(`(${escaped.join("|")})`));
+  place.replaceChildren(...pieces.map((text, i) => (i % 2 ? isolated(text) : text)));
+}
+
+function isolated(text) {
+  const node = document.createElement("bdi");
+  node.textContent = text;
+  return node;
+}
+
 /** A row made from the template that the page's own rows were made from. */
 function rowFrom(template) {
   return byId(template).content.firstElementChild.cloneNode(true);
@@ -20,7 +44,7 @@ function rowFrom(template) {
 function pointWords(position) {
   const point = data.points[position];
   const place = `point ${position + 1} of ${data.points.length}`;
-  return `${place}: stability ${percent(point.stability)}, ${data.score} ${number(point.explained)}`;
+  return `${place}: stability ${percent(point.stability)}, ${data.score} ${fixed(point.explained, 3)}`;
 }
 
 /** The decimals of all amounts of a point: those that the largest weight needs. */
@@ -33,14 +57,14 @@ function decimalsOf(point) {
 /** What cross-validation found, in words. */
 function testedWords(found) {
   if (found === null) return { score: NOTHING, dice: NOTHING, rules: NOTHING };
-  const error = found.score_se === null ? "" : ` ± ${number(found.score_se)}`;
+  const error = found.score_se === null ? "" : ` ± ${fixed(found.score_se, 3)}`;
   const range =
     found.dice_low === null || found.dice_high === null
       ? ""
-      : ` (${number(found.dice_low)} to ${number(found.dice_high)})`;
+      : ` (${fixed(found.dice_low, 2)} to ${fixed(found.dice_high, 2)})`;
   return {
-    score: number(found.score) + error,
-    dice: number(found.dice) + range,
+    score: fixed(found.score, 3) + error,
+    dice: fixed(found.dice, 2) + range,
     rules: number(found.rules),
   };
 }
@@ -50,27 +74,27 @@ const weightsOf = (point) => new Map(point.rules.map((rule, i) => [rule, point.w
 
 function showRules(point, before) {
   const decimals = decimalsOf(point);
-  const old = before && { weights: weightsOf(before), decimals: decimalsOf(before) };
+  const old = { weights: weightsOf(before), decimals: decimalsOf(before) };
   const largest = Math.max(0, ...point.weights.map(Math.abs)) || 1;
   const rows = point.rules.map((rule, i) => {
     const row = ruleRow(rule, point.weights[i], largest, decimals);
     const times = point.found === null ? NOTHING : `${point.found[i]} of ${data.folds}`;
     fill(row, "found", times);
-    if (old) markChange(row, rule, amount(point.weights[i], decimals), old);
+    markChange(row, rule, amount(point.weights[i], decimals), old);
     return row;
   });
   byId("rule-rows").replaceChildren(...rows);
   byId("no-rules").hidden = rows.length > 0;
   const base = amount(point.intercept, decimals);
   fill(byId("base-value"), "weight", base);
-  sayWas(byId("base-value"), base, before ? amount(before.intercept, old.decimals) : base);
+  sayWas(byId("base-value"), base, amount(before.intercept, old.decimals));
 }
 
 function ruleRow(position, weight, largest, decimals) {
   const rule = data.rules[position];
   const row = rowFrom("rule-row");
   row.dataset.rule = position;
-  fill(row, "text", rule.text);
+  writeRule(slot(row, "text"), rule);
   fill(row, "weight", amount(weight, decimals));
   fill(row, "odds", oddsRatio(Math.exp(Math.min(weight, 700))));
   fill(row, "support", percent(rule.support));
@@ -101,8 +125,6 @@ function sayWas(row, now, was) {
 
 /** Say which rules came and which were left out; returns the words. */
 function showChanges(point, before, name) {
-  byId("changes").hidden = !before;
-  if (!before) return "";
   const now = new Set(point.rules);
   const old = weightsOf(before);
   const left = before.rules.filter((rule) => !now.has(rule));
@@ -111,13 +133,14 @@ function showChanges(point, before, name) {
   const rows = left.map((rule) => {
     const row = rowFrom("left-out-row");
     row.dataset.rule = rule;
-    fill(row, "text", data.rules[rule].text);
+    writeRule(slot(row, "text"), data.rules[rule]);
     fill(row, "weight", amount(old.get(rule), decimals));
     return row;
   });
   byId("left-out").replaceChildren(...rows);
   const words = changeWords(came, left.length, name);
-  byId("changes-words").textContent = words + (left.length ? " Left out:" : "");
+  byId("changes-words").textContent = words;
+  byId("changes").hidden = left.length === 0;
   return words;
 }
 
@@ -132,7 +155,7 @@ function showFigures(position) {
   const tested = testedWords(point.evaluated);
   const figures = byId("point-figures");
   fill(figures, "stability", percent(point.stability));
-  fill(figures, "explained", number(point.explained));
+  fill(figures, "explained", fixed(point.explained, 3));
   fill(figures, "count", String(point.rules.length));
   fill(figures, "score", tested.score);
   fill(figures, "dice", tested.dice);
@@ -146,7 +169,7 @@ function showFigures(position) {
 function showCertificate(point) {
   const { certificate } = point;
   const details = byId("certificate-details");
-  const exactPercent = (share) => (share === null ? NOTHING : `${number(100 * share)} %`);
+  const exactPercent = (share) => (share === null ? NOTHING : `${number(100 * share)}${PERCENT}`);
   byId("certificate-words").textContent = certificate.sentence;
   fill(details, "status", certificate.status);
   fill(details, "gap", exactPercent(certificate.gap));

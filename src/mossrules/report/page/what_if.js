@@ -95,7 +95,7 @@ function showSum(point, terms) {
   const rows = holding.map((term) => {
     const row = rowFrom("sum-row");
     row.dataset.rule = term.rule;
-    fill(row, "text", data.rules[term.rule].text);
+    writeRule(slot(row, "text"), data.rules[term.rule]);
     fill(row, "adds", amount(term.weight, decimals));
     fill(row, "total", amount(term.total, decimals));
     return row;
@@ -114,7 +114,7 @@ function showSilent(terms) {
     item.dataset.rule = term.rule;
     item.dir = "auto";
     item.className = "user";
-    item.textContent = data.rules[term.rule].text;
+    writeRule(item, data.rules[term.rule]);
     return item;
   });
   byId("silent-rules").replaceChildren(...items);
