@@ -92,7 +92,7 @@ def as_classifier(report: ReportData) -> ReportData:
 def without_rows(report: ReportData) -> ReportData:
     """Return a report of a model alone: neither a summary of rows nor a cross-validation."""
     columns = [ColumnSummary(each.name, each.kind, each.used) for each in report.columns]
-    points = [replace(each, found=None, evaluated=None) for each in report.points]
+    points = [replace(each, training=None, found=None, evaluated=None) for each in report.points]
     summary = TargetSummary("number", 12.5, 3.0)
     return replace(
         report,
@@ -128,6 +128,7 @@ def _point(i: int, n_points: int, n_rules: int, spice: str) -> ReportPoint:
             status, 0.0004, 0.001, 12.2, 0.02, "branch-and-bound", f"Sentence {i}."
         ),
         exports={name: f"{name}{spice}" for name in ("text", "sql", "python", "json")},
+        training=0.32 + 0.2 * part,
         found=tuple(range(n_rules)),
         evaluated=EvaluatedSummary(0.3 + 0.1 * part, 0.02, 0.8 - 0.3 * part, 0.4, 0.9, 2.5, 0),
     )

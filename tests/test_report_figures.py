@@ -54,7 +54,7 @@ def test_marks_sit_where_the_axes_say(size):
     marks = by_class(tree, "mark")
     assert [each.get("data-point") for each in marks] == ["0", "1", "2", "3"]
     for mark, share, fit in zip(marks, stability, explained, strict=True):
-        assert place(mark) == pytest.approx((x(100 * share), y(fit)), abs=0.15)
+        assert place(mark) == pytest.approx((x(100 * share), y(100 * fit)), abs=0.15)
     (ring,) = by_class(tree, "selection")
     assert place(ring) == place(marks[2])
 
@@ -73,7 +73,7 @@ def test_named_points_have_shapes_and_words():
     ]
     assert len(by_class(tree, "unproven")) == 1
     titles = [each[0].text.replace("\xa0", " ") for each in by_class(tree, "mark")]
-    assert titles[1] == "point 2 of 3: stability 90 %, R2 0.400"
+    assert titles[1] == "point 2 of 3: stability 90 %, fit 40.0 %"
 
 
 def test_one_point_may_be_all_three():

@@ -198,7 +198,7 @@ def test_half_a_pair_of_surrogates_can_be_written(tmp_path):
 def test_the_page_can_be_read_without_scripts(pages):
     """The chosen point's rules, weights, folds, certificate and figures are in the page itself."""
     page = pages["all parts"]
-    assert "point 3 of 4: stability 67 %, R2 0.433" in page.text.replace("\xa0", " ")
+    assert "point 3 of 4: stability 67 %, fit 43.3 %" in page.text.replace("\xa0", " ")
     for words in (
         "size > 1 and colour is red new +3.250",
         "size > 2 and colour is red new −2.250",  # noqa: RUF001  a minus

@@ -14,7 +14,7 @@ from html import escape
 from typing import Any, Literal
 
 from mossrules.report.labels import Box, Label, place_labels
-from mossrules.report.numbers import MINUS, fixed, percent
+from mossrules.report.numbers import MINUS, PERCENT, fixed, percent
 
 __all__ = ["Axis", "Figure", "Mark", "fit_figure", "point_words", "score_figure"]
 
@@ -209,13 +209,12 @@ def fit_figure(
     stability: Sequence[float],
     explained: Sequence[float],
     *,
-    score: str = "R2",
     chosen: int | None = None,
     knee: int | None = None,
     advised: int | None = None,
     proven: Sequence[bool] | None = None,
 ) -> Figure:
-    """Return fit against stability in sample, for the points of a trade-off."""
+    """Return fit, the share of the loss explained, against stability for points of a trade-off."""
     count = len(stability)
     sure = [True] * count if proven is None else proven
     marks = tuple(
@@ -223,7 +222,7 @@ def fit_figure(
             x=x,
             y=y,
             kind="point" if sure[i] else "unproven",
-            title=point_words(i, count, x, y, score),
+            title=point_words(i, count, x, y),
             point=i,
             rings=_rings(i, chosen, knee, advised),
         )
@@ -237,7 +236,7 @@ def fit_figure(
             f"fits best on the left. {_named_points(marks)}"
         ),
         x=Axis.of("stability, % of the largest possible", stability, scale=100.0),
-        y=Axis.of(f"{score} (rows it was made from)", explained),
+        y=Axis.of("fit, % of the loss explained", explained, scale=100.0),
         marks=marks,
         selected=chosen,
     )
@@ -251,9 +250,7 @@ def score_figure(content: Mapping[str, Any]) -> Figure | None:
     score, rings = content["score"], (content["chosen"], content["knee"], content["advised"])
     marks: list[Mark] = []
     for i, point in enumerate(content["points"]):
-        words = point_words(
-            i, len(content["points"]), point["stability"], point["explained"], score
-        )
+        words = point_words(i, len(content["points"]), point["stability"], point["explained"])
         marks += _tested(point["evaluated"], words, score, point=i, rings=_rings(i, *rings))
     for each in content["baselines"]:
         marks += _tested(each, each["name"], score, name=each["name"])
@@ -274,12 +271,10 @@ def score_figure(content: Mapping[str, Any]) -> Figure | None:
     )
 
 
-def point_words(position: int, count: int, stability: float, explained: float, score: str) -> str:
+def point_words(position: int, count: int, stability: float, explained: float) -> str:
     """Return a point in words."""
-    return (
-        f"point {position + 1} of {count}: stability {percent(stability)}, "
-        f"{score} {fixed(explained, 3)}"
-    )
+    fit = f"{fixed(100.0 * explained, 1)}{PERCENT}"
+    return f"point {position + 1} of {count}: stability {percent(stability)}, fit {fit}"
 
 
 def _tested(

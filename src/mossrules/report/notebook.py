@@ -53,7 +53,6 @@ def _figure(frontier: Frontier, own: Solution | None = None) -> str:
     drawn = fit_figure(
         shares,
         [frontier.explained(each.loss) for each in points],
-        score="share explained",
         chosen=None if own is None else _position(points, own),
         knee=_position(points, frontier.knee()) if len(points) > 2 else None,
         proven=[each.status is Status.OPTIMAL for each in points],

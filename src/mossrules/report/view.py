@@ -57,6 +57,7 @@ def make_view(content: Mapping[str, Any]) -> dict[str, Any]:
         "figures": _figures(content),
         "shown": _shown(content, content["chosen"]),
         "columns": 4 + (content["link"] == "logit") + bool(content["folds"]),
+        "has_training": any(point["training"] is not None for point in points),
         "evaluated": any(point["evaluated"] is not None for point in points),
         "fields": [
             _field(position, column) for position, column in enumerate(columns) if column["used"]
@@ -87,7 +88,8 @@ def _shown(content: Mapping[str, Any], position: int) -> dict[str, Any]:
     return {
         "name": f"point {position + 1}",
         "stability": percent(point["stability"]),
-        "explained": fixed(point["explained"], 3),
+        "explained": f"{fixed(100.0 * point['explained'], 1)}{PERCENT}",
+        "training": fixed(point["training"], 3),
         "count": str(len(point["rules"])),
         "base": amount(point["intercept"], decimals),
         "rows": _rows(content, point, decimals),
@@ -164,9 +166,7 @@ def _tested(found: Mapping[str, Any] | None) -> dict[str, str]:
 
 def _words(content: Mapping[str, Any], position: int) -> str:
     point = content["points"][position]
-    return point_words(
-        position, len(content["points"]), point["stability"], point["explained"], content["score"]
-    )
+    return point_words(position, len(content["points"]), point["stability"], point["explained"])
 
 
 # --- figures ------------------------------------------------------------------------------------
@@ -177,7 +177,6 @@ def _figures(content: Mapping[str, Any]) -> list[dict[str, str]]:
     fit = fit_figure(
         [point["stability"] for point in points],
         [point["explained"] for point in points],
-        score=content["score"],
         chosen=content["chosen"],
         knee=content["knee"],
         advised=content["advised"],

@@ -41,10 +41,12 @@ function rowFrom(template) {
   return byId(template).content.firstElementChild.cloneNode(true);
 }
 
+const fitWords = (point) => fixed(100 * point.explained, 1) + PERCENT;
+
 function pointWords(position) {
   const point = data.points[position];
   const place = `point ${position + 1} of ${data.points.length}`;
-  return `${place}: stability ${percent(point.stability)}, ${data.score} ${fixed(point.explained, 3)}`;
+  return `${place}: stability ${percent(point.stability)}, fit ${fitWords(point)}`;
 }
 
 /** The decimals of all amounts of a point: those that the largest weight needs. */
@@ -155,7 +157,8 @@ function showFigures(position) {
   const tested = testedWords(point.evaluated);
   const figures = byId("point-figures");
   fill(figures, "stability", percent(point.stability));
-  fill(figures, "explained", fixed(point.explained, 3));
+  fill(figures, "explained", fitWords(point));
+  fill(figures, "training", fixed(point.training, 3));
   fill(figures, "count", String(point.rules.length));
   fill(figures, "score", tested.score);
   fill(figures, "dice", tested.dice);
