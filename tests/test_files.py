@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mossrules import files
 from mossrules._files import check_place, write_file
 from mossrules.columns import Kind
 from mossrules.exceptions import (
@@ -21,7 +20,7 @@ from mossrules.exceptions import (
     MissingDependency,
     MixedColumnWarning,
 )
-from mossrules.files import MISSING, read_file
+from mossrules.files import MISSING, delimited, read_file
 from mossrules.table import Table
 
 
@@ -85,7 +84,7 @@ def test_the_length_of_blocks_does_not_matter(tmp_path, monkeypatch, rows):
         "1,,true,true,1\n2,,,1,\n3,NA,false,2,3\n,x,,3,4\nx,y,true,false,5\n6,,true,1,6.5\n"
     )
     path = write(tmp_path, text)
-    monkeypatch.setattr(files, "BLOCK_ROWS", rows)
+    monkeypatch.setattr(delimited, "BLOCK_ROWS", rows)
     assert listed(read_file(path)) == {
         "late": ["1", "2", "3", None, "x", "6"],
         "missing": [None, None, None, "x", "y", None],
@@ -98,7 +97,7 @@ def test_the_length_of_blocks_does_not_matter(tmp_path, monkeypatch, rows):
 @pytest.mark.parametrize("rows", [2, 100])
 def test_a_word_among_numbers_is_told_with_its_line(tmp_path, monkeypatch, rows):
     """A column of numbers does not become text for the sake of one word unnoticed."""
-    monkeypatch.setattr(files, "BLOCK_ROWS", rows)
+    monkeypatch.setattr(delimited, "BLOCK_ROWS", rows)
     path = write(tmp_path, "a,b\n1,x\n2,y\n,\nnone,3\n5,NA\n")
     with pytest.warns(MixedColumnWarning, match="line 5: column 'a' is 'none' among numbers"):
         columns = read_file(path)

@@ -29,6 +29,7 @@ FLOW = [
 ]  # fmt: skip
 PACKAGES = (
     "_kernels",
+    "files",
     "solver._kernels",
     "solver.masters",
     "model",

@@ -125,6 +125,30 @@ def _refuse(error: MossError, _start: int, _stop: int) -> NoReturn:
     raise error
 
 
+def values_as(expected: Column, found: Column, values: AnyArray) -> AnyArray:
+    """Return values of one part of a column as those of the whole, or say how they differ.
+
+    A part of nothing but missing values may be of any kind.
+    """
+    if (expected.kind in NUMBERS) == (found.kind in NUMBERS):
+        strange = set(found.levels).difference(expected.levels) if expected.levels else set()
+        if strange or (found.kind is Kind.ORDERED) != (expected.kind is Kind.ORDERED):
+            raise InvalidColumn(
+                f"Column {expected.name!r} has other levels, or another order of them, in some "
+                "parts of the table than in the first; give all parts the same categories."
+            )
+        return values
+    missing = np.isnan(values) if found.kind in NUMBERS else [each is None for each in values]
+    if not np.all(missing):
+        raise InvalidColumn(
+            f"Column {expected.name!r} is {found.kind.value} in one part of the table and "
+            f"{expected.kind.value} in another; convert it to one type."
+        )
+    if expected.kind in NUMBERS:
+        return np.full(len(values), np.nan)
+    return np.full(len(values), None, dtype=object)
+
+
 # --- series of frame libraries ------------------------------------------------------------------
 
 

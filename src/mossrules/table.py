@@ -6,13 +6,14 @@ import difflib
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from mossrules._typing import FloatArray
+from mossrules.chunks import RowRange, row_ranges
 from mossrules.columns import NUMBERS, Column, Vector, as_vector, make_column, unmasked
 from mossrules.exceptions import (
     InvalidTable,
@@ -35,6 +36,7 @@ class Table:
     columns: tuple[Column, ...]
     n_rows: int
     named: bool = True  # False when the names were made up for an array
+    parts: tuple[RowRange, ...] = ()  # rows that are best read together, where they are in files
 
     @classmethod
     def from_any(cls, X: Any) -> Table:
@@ -45,7 +47,7 @@ class Table:
             raise UnsupportedType(f"X is None; {READABLE}.")
         if isinstance(X, str | bytes | os.PathLike):
             raise UnsupportedType(
-                f"X is the path or text {X!r}, and mossrules does not read files yet; "
+                f"X is the path or text {X!r}, and files are read by fit, predict and score only; "
                 "read the file first, with pandas or polars, and pass the table."
             )
         # Attributes are looked up on the type: those of a pandas frame may be its columns.
@@ -80,12 +82,15 @@ class Table:
         missing = [name for name in names if name not in by_name]
         if missing:
             raise MissingColumns(_missing_columns_message(missing, list(by_name)))
-        return Table(tuple(by_name[name] for name in names), self.n_rows)
+        return replace(self, columns=tuple(by_name[name] for name in names))
 
     def without(self, name: str) -> Table:
         """Return the table less the column `name`."""
-        rest = tuple(column for column in self.columns if column.name != name)
-        return Table(rest, self.n_rows, self.named)
+        return replace(self, columns=tuple(each for each in self.columns if each.name != name))
+
+    def ranges(self, *, n_jobs: int = 1, chunk_rows: int | None = None) -> Sequence[RowRange]:
+        """Return the rows in chunks, as they are best read."""
+        return self.parts or row_ranges(self.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
 
 
 def split_target(X: Any, y: Any) -> tuple[Table, FloatArray]:

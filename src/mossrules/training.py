@@ -85,7 +85,8 @@ def rows_of_table(
     """Return the rows of a table of this process, numbered as they stand there."""
     row_weights, step = (None, None) if weights is None else integer_weights(weights)
     goal = None if target is None else partial(_part_of, target)
-    chunks = LocalChunks[RowChunk](ranges, partial(_chunk_of, table, row_weights, goal))
+    reads = bool(table.parts)
+    chunks = LocalChunks[RowChunk](ranges, partial(_chunk_of, table, row_weights, goal), reads)
     return TrainingRows(table.columns, table.n_rows, chunks, step, table.named)
 
 

@@ -1,183 +1,90 @@
-"""CSV and Parquet files -> columns by name.
+"""CSV files -> columns by name.
 
-CSV is read with Python's own reader, so that it needs no frame library and means the same whichever
-is installed. The type of a column is that of all its fields: numbers, true and false, else text.
-An empty field, NA, N/A, NaN, nan, null and NULL are missing.
+They are read with Python's own reader, so that it needs no frame library and means the same
+whichever is installed. The type of a column is that of all its fields: numbers, true and false,
+else text. An empty field, NA, N/A, NaN, nan, null and NULL are missing.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import importlib.util
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Generic, TypeVar
 
-import narwhals as nw
 import numpy as np
 
 from mossrules._typing import AnyArray
 from mossrules._warn import warn_user
 from mossrules.columns import NUMBERS, Kind
-from mossrules.exceptions import (
-    InvalidFile,
-    MissingColumns,
-    MissingDependency,
-    MixedColumnWarning,
-)
-from mossrules.table import did_you_mean
+from mossrules.exceptions import InvalidFile, MixedColumnWarning
+from mossrules.files.wanted import Columns, Wanted, check_same
 
-__all__ = ["Columns", "read_file"]
+__all__ = ["MISSING", "Blocks", "Parser", "missing_values", "parse_csv", "read_csv"]
 
-Columns = dict[str, Any]  # arrays, or series of a frame library
 Row = tuple[int, list[str]]  # the line it ends on, and its fields
 
 MISSING = frozenset(["", "NA", "N/A", "NaN", "nan", "null", "NULL"])  # the words for it
 TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 BLOCK_ROWS = 500  # are text at a time: few enough to stay in the processor's cache
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-PARQUET = (".parquet", ".pq")
 
 
-def read_file(
-    path: Path,
-    *,
-    only: Collection[str] | None = None,
-    drop: Collection[str] = (),
-    required: Collection[str] = (),
-    kinds: Mapping[str, Kind] | None = None,
-    delimiter: str | None = None,
-) -> Columns:
-    """Return the columns of a CSV file (also .csv.gz, .tsv) or a Parquet file.
-
-    Parameters
-    ----------
-    path : its name tells the format
-    only : columns to read, as far as they are there; by default all
-    drop : columns to leave out, which must be there
-    required : more columns that must be there
-    kinds : what columns hold, where that is known: numbers are then required to be such, and
-        categories stay text though they may look like numbers
-    delimiter : between the fields of a CSV file; by default a comma, or a tab in .tsv
-    """
-    if not path.exists():
-        raise InvalidFile(f"{path} does not exist; check the path.")
-    if path.is_dir():
-        raise InvalidFile(f"{path} is a folder; name a file.")
-    wanted = _Wanted(path, only, drop, required, kinds or {})
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    if suffix in PARQUET:
-        return _read_parquet(wanted)
-    if suffix not in DELIMITERS:
-        raise InvalidFile(
-            f"{path} is neither CSV nor Parquet by its name; "
-            "rename it to end in .csv, .csv.gz, .tsv or .parquet."
-        )
-    return _read_csv(wanted, delimiter or DELIMITERS[suffix])
+def read_csv(wanted: Wanted, delimiter: str) -> Columns:
+    """Return the columns of a file as arrays."""
+    parsers = parse_csv([wanted], delimiter, Blocks)
+    return {name: parser.blocks.whole() for name, parser in parsers.items()}
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """Which columns of a file to read, and what is known of them."""
-
-    path: Path
-    only: Collection[str] | None
-    drop: Collection[str]
-    required: Collection[str]
-    kinds: Mapping[str, Kind]
-
-    def choose(self, names: list[str]) -> list[str]:
-        """Return the columns to read, or say which ones are not there."""
-        for name in (*self.drop, *self.required):
-            if name not in names:
-                raise MissingColumns(
-                    f"{self.path} has no column {name!r}; check the names of its columns."
-                    + did_you_mean(name, names)
-                )
-        return [
-            name
-            for name in names
-            if name not in self.drop and (self.only is None or name in self.only)
-        ]
-
-
-# --- Parquet ------------------------------------------------------------------------------------
-
-
-def _read_parquet(wanted: _Wanted) -> Columns:
-    for library, read in (("pyarrow", _read_with_pyarrow), ("polars", _read_with_polars)):
-        if importlib.util.find_spec(library) is not None:
-            frame = nw.from_native(read(wanted), eager_only=True)
-            if len(frame) == 0:
-                raise InvalidFile(f"{wanted.path} has no rows; add some.")
-            return {name: _as_wanted(frame[name], wanted).to_native() for name in frame.columns}
-    raise MissingDependency(
-        f"Reading {wanted.path} needs pyarrow or polars, and neither is installed; "
-        'run pip install "mossrules[parquet]", or pass a CSV file.'
-    )
-
-
-def _as_wanted(series: nw.Series[Any], wanted: _Wanted) -> nw.Series[Any]:
-    """Return whole numbers as text where they are to be categories."""
-    kind = wanted.kinds.get(series.name, Kind.NUMERIC)
-    return series.cast(nw.String) if kind not in NUMBERS and series.dtype.is_integer() else series
-
-
-def _read_with_pyarrow(wanted: _Wanted) -> Any:
-    import pyarrow as pa  # noqa: PLC0415  optional
-    from pyarrow import parquet  # noqa: PLC0415
-
-    try:
-        with parquet.ParquetFile(wanted.path) as file:
-            return file.read(columns=wanted.choose(file.schema_arrow.names))
-    except (pa.ArrowException, OSError) as reason:
-        raise _not_parquet(wanted.path, reason) from reason
-
-
-def _read_with_polars(wanted: _Wanted) -> Any:
-    import polars as pl  # noqa: PLC0415  optional
-
-    try:
-        names = list(pl.read_parquet_schema(wanted.path))
-        return pl.read_parquet(wanted.path, columns=wanted.choose(names), hive_partitioning=False)
-    except (pl.exceptions.PolarsError, OSError) as reason:
-        raise _not_parquet(wanted.path, reason) from reason
-
-
-def _not_parquet(path: Path, reason: Exception) -> InvalidFile:
-    brief = (str(reason).splitlines() or [type(reason).__name__])[0].rstrip(".")
-    return InvalidFile(f"{path} cannot be read as Parquet ({brief}); check the file.")
-
-
-# --- CSV ----------------------------------------------------------------------------------------
-
-
-def _read_csv(wanted: _Wanted, delimiter: str) -> Columns:
-    """Read a file once, and once more the columns that turned out to be text late."""
+def parse_csv(
+    files: Sequence[Wanted], delimiter: str, make_blocks: Callable[[], Kept]
+) -> dict[str, Parser[Kept]]:
+    """Read files once, and once more the columns that turned out to be text late."""
     if len(delimiter) != 1:
         raise InvalidFile(f"The delimiter is {delimiter!r}; pass one character.")
-    parsers = _parse_csv(wanted, delimiter)
+    parsers = _parse_files(files, delimiter, make_blocks)
     late = {name for name, parser in parsers.items() if parser.is_late}
     if late:
-        again = _Wanted(wanted.path, late, (), (), dict.fromkeys(late, Kind.CATEGORICAL))
-        parsers |= _parse_csv(again, delimiter)
-    return {name: parser.values() for name, parser in parsers.items()}
+        kinds = dict.fromkeys(late, Kind.CATEGORICAL)
+        again = [Wanted(each.path, late, (), (), kinds) for each in files]
+        parsers |= _parse_files(again, delimiter, make_blocks)
+    return parsers
 
 
-def _parse_csv(wanted: _Wanted, delimiter: str) -> dict[str, _Parser]:
+def _parse_files(
+    files: Sequence[Wanted], delimiter: str, make_blocks: Callable[[], Kept]
+) -> dict[str, Parser[Kept]]:
+    parsers: dict[str, Parser[Kept]] = {}
+    n_rows = sum(_parse_file(wanted, delimiter, make_blocks, parsers) for wanted in files)
+    if n_rows == 0:
+        raise InvalidFile(f"{files[0].path} has a header and no rows; add some.")
+    return parsers
+
+
+def _parse_file(
+    wanted: Wanted,
+    delimiter: str,
+    make_blocks: Callable[[], Kept],
+    parsers: dict[str, Parser[Kept]],
+) -> int:
+    """Read a file into its parsers, which go on from one file to the next; return its rows."""
     n_rows = 0
     with _csv_rows(wanted.path, delimiter) as rows:
         header = _read_header(wanted, rows, delimiter)
-        parsers = {
-            name: _Parser(wanted.path, name, wanted.kinds.get(name))
-            for name in wanted.choose(header)
-        }
+        chosen = wanted.choose(header)
+        if not parsers:
+            parsers |= {
+                name: Parser(wanted.path, name, wanted.kinds.get(name), make_blocks())
+                for name in chosen
+            }
+        check_same(wanted.path, chosen, parsers)
+        for parser in parsers.values():
+            parser.path = wanted.path
         while block := list(islice(rows, BLOCK_ROWS)):
             _check_lengths(wanted.path, block, len(header), delimiter)
             lines = [line for line, _ in block]
@@ -186,9 +93,7 @@ def _parse_csv(wanted: _Wanted, delimiter: str) -> dict[str, _Parser]:
                 if name in parsers:
                     parsers[name].add(fields, lines)
             n_rows += len(block)
-    if n_rows == 0:
-        raise InvalidFile(f"{wanted.path} has a header and no rows; add some.")
-    return parsers
+    return n_rows
 
 
 @contextmanager
@@ -221,7 +126,7 @@ def _open(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig", newline="")
 
 
-def _read_header(wanted: _Wanted, rows: Iterator[Row], delimiter: str) -> list[str]:
+def _read_header(wanted: Wanted, rows: Iterator[Row], delimiter: str) -> list[str]:
     _, names = next(rows, (0, []))
     if not names:
         raise InvalidFile(f"{wanted.path} is empty; its first line has to name the columns.")
@@ -253,15 +158,37 @@ def _check_lengths(path: Path, block: list[Row], expected: int, delimiter: str) 
             )
 
 
+class Blocks:
+    """The values of a column as they come, block by block."""
+
+    def __init__(self) -> None:
+        self.arrays: list[AnyArray] = []
+
+    def add(self, values: AnyArray, kind: Kind | None) -> None:  # noqa: ARG002  others need it
+        """Keep some more values, of the kind that all have so far."""
+        self.arrays.append(values)
+
+    def turn(self, kind: Kind | None) -> None:
+        """Learn the kind of a column that was missing up to here."""
+        self.arrays = [missing_values(len(array), kind) for array in self.arrays]
+
+    def whole(self) -> AnyArray:
+        """Return the whole column."""
+        return np.concatenate(self.arrays)
+
+
+Kept = TypeVar("Kept", bound=Blocks)
+
+
 @dataclass
-class _Parser:
+class Parser(Generic[Kept]):
     """One column being read: its kind as far as it is known, and its values so far."""
 
     path: Path
     name: str
     expected: Kind | None
+    blocks: Kept
     kind: Kind | None = None  # None as long as all is missing
-    blocks: list[AnyArray] = field(default_factory=list)
     is_late: bool = False  # text after something else: the text of earlier rows is gone
 
     def __post_init__(self) -> None:
@@ -274,7 +201,7 @@ class _Parser:
             return
         if self.kind is None:
             self.kind = _kind_of(fields)
-            self.blocks = [_missing(len(block), self.kind) for block in self.blocks]
+            self.blocks.turn(self.kind)
             if self.kind is Kind.CATEGORICAL:
                 self._warn_of_words(fields, lines)
         values = _as_kind(fields, self.kind)
@@ -284,7 +211,7 @@ class _Parser:
             self.is_late = True
             self._warn_of_words(fields, lines)
         else:
-            self.blocks.append(values)
+            self.blocks.add(values, self.kind)
 
     def _warn_of_words(self, fields: Sequence[str], lines: Sequence[int]) -> None:
         """Tell of a word among numbers: nobody wants them all to be categories for its sake."""
@@ -311,10 +238,6 @@ class _Parser:
             numbers[position] = number[0]
         return numbers
 
-    def values(self) -> AnyArray:
-        """Return the whole column."""
-        return np.concatenate(self.blocks)
-
 
 def _kind_of(fields: Sequence[str]) -> Kind | None:
     """Return the kind of some fields; None where all are missing."""
@@ -328,7 +251,7 @@ def _as_kind(fields: Sequence[str], kind: Kind | None) -> AnyArray | None:
     """Return the values of fields as a kind, or None if they are not of that kind."""
     match kind:
         case None:
-            return _missing(len(fields), kind)
+            return missing_values(len(fields), kind)
         case Kind.NUMERIC:
             return _as_numbers(fields)
         case Kind.BOOLEAN:
@@ -336,7 +259,8 @@ def _as_kind(fields: Sequence[str], kind: Kind | None) -> AnyArray | None:
     return _as_text(fields)
 
 
-def _missing(n: int, kind: Kind | None) -> AnyArray:
+def missing_values(n: int, kind: Kind | None) -> AnyArray:
+    """Return as many missing values, as a column of this kind has them."""
     return np.full(n, np.nan) if kind in (None, Kind.NUMERIC) else np.full(n, None, dtype=object)
 
 

@@ -1,0 +1,64 @@
+"""Parquet files -> columns by name."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from mossrules.columns import NUMBERS, Kind
+from mossrules.exceptions import InvalidFile, MissingDependency
+from mossrules.files.wanted import Columns, Wanted
+
+__all__ = ["as_wanted", "not_parquet", "read_parquet"]
+
+
+def read_parquet(wanted: Wanted) -> Columns:
+    """Return the columns of a file, read whole by whichever library is there."""
+    for library, read in (("pyarrow", _read_with_pyarrow), ("polars", _read_with_polars)):
+        if importlib.util.find_spec(library) is not None:
+            frame = nw.from_native(read(wanted), eager_only=True)
+            if len(frame) == 0:
+                raise InvalidFile(f"{wanted.path} has no rows; add some.")
+            return {
+                name: as_wanted(frame[name], name, wanted).to_native() for name in frame.columns
+            }
+    raise MissingDependency(
+        f"Reading {wanted.path} needs pyarrow or polars, and neither is installed; "
+        'run pip install "mossrules[parquet]", or pass a CSV file.'
+    )
+
+
+def as_wanted(series: Any, name: str, wanted: Wanted) -> Any:
+    """Return whole numbers as text where they are to be categories."""
+    kind = wanted.kinds.get(name, Kind.NUMERIC)
+    return series.cast(nw.String) if kind not in NUMBERS and series.dtype.is_integer() else series
+
+
+def _read_with_pyarrow(wanted: Wanted) -> Any:
+    import pyarrow as pa  # noqa: PLC0415  optional
+    from pyarrow import parquet  # noqa: PLC0415
+
+    try:
+        with parquet.ParquetFile(wanted.path) as file:
+            return file.read(columns=wanted.choose(file.schema_arrow.names))
+    except (pa.ArrowException, OSError) as reason:
+        raise not_parquet(wanted.path, reason) from reason
+
+
+def _read_with_polars(wanted: Wanted) -> Any:
+    import polars as pl  # noqa: PLC0415  optional
+
+    try:
+        names = list(pl.read_parquet_schema(wanted.path))
+        return pl.read_parquet(wanted.path, columns=wanted.choose(names), hive_partitioning=False)
+    except (pl.exceptions.PolarsError, OSError) as reason:
+        raise not_parquet(wanted.path, reason) from reason
+
+
+def not_parquet(path: Path, reason: Exception) -> InvalidFile:
+    """Return the error that says why a file cannot be read."""
+    brief = (str(reason).splitlines() or [type(reason).__name__])[0].rstrip(".")
+    return InvalidFile(f"{path} cannot be read as Parquet ({brief}); check the file.")

@@ -1,0 +1,120 @@
+"""Parquet files larger than memory: row groups, of which a column at a time is read."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mossrules._typing import AnyArray
+from mossrules.chunks import RowRange
+from mossrules.columns import Column, Kind, as_vector, make_column, values_as
+from mossrules.exceptions import InvalidFile
+from mossrules.files.parquet import as_wanted, not_parquet
+from mossrules.files.wanted import Wanted, check_same
+from mossrules.table import Table
+
+__all__ = ["scan_parquet"]
+
+PART_ROWS = 1 << 17  # row groups that are smaller are read together up to so many rows
+
+
+@dataclass(frozen=True)
+class Part:
+    """Consecutive row groups of a file, which are read at once."""
+
+    path: Path
+    metadata: Any  # the file's, so that it need not be read again
+    groups: range
+    rows: RowRange  # of all files
+
+    def read(self, name: str) -> Any:
+        """Return a column as pyarrow's chunked array."""
+        import pyarrow as pa  # noqa: PLC0415  optional
+        from pyarrow import parquet  # noqa: PLC0415
+
+        try:
+            # A reader of its own: one reader is not for many threads.
+            with parquet.ParquetFile(self.path, metadata=self.metadata) as file:
+                return file.read_row_groups(self.groups, columns=[name], use_threads=False)[name]
+        except (pa.ArrowException, OSError) as reason:
+            raise not_parquet(self.path, reason) from reason
+
+
+def scan_parquet(files: Sequence[Wanted]) -> Table:
+    """Return the columns of all rows of some files; values are read when they are asked for."""
+    parts: list[Part] = []
+    names: list[str] = []
+    schema: Any = None
+    for wanted in files:
+        found, metadata = _open(wanted.path)
+        chosen = wanted.choose(found.names)
+        if schema is None:
+            schema, names = found, chosen
+        check_same(wanted.path, chosen, names)
+        parts += _parts(wanted.path, metadata, parts[-1].rows.stop if parts else 0)
+    if not parts:
+        raise InvalidFile(f"{files[0].path} has no rows; add some.")
+    columns = tuple(_column(name, schema, files[0], parts) for name in names)
+    return Table(columns, parts[-1].rows.stop, parts=tuple(part.rows for part in parts))
+
+
+def _open(path: Path) -> tuple[Any, Any]:
+    import pyarrow as pa  # noqa: PLC0415  optional
+    from pyarrow import parquet  # noqa: PLC0415
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            return file.schema_arrow, file.metadata
+    except (pa.ArrowException, OSError) as reason:
+        raise not_parquet(path, reason) from reason
+
+
+def _parts(path: Path, metadata: Any, start: int) -> Iterator[Part]:
+    """Yield the row groups of a file, small ones together."""
+    first, rows = 0, 0
+    sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    for group, size in enumerate([*sizes, PART_ROWS]):
+        if rows and rows + size > PART_ROWS:
+            yield Part(path, metadata, range(first, group), RowRange(start, start + rows))
+            first, start, rows = group, start + rows, 0
+        rows += size
+
+
+def _column(name: str, schema: Any, wanted: Wanted, parts: Sequence[Part]) -> Column:
+    import pyarrow as pa  # noqa: PLC0415  optional
+
+    # A dictionary is in the row groups only, and in its order the levels have theirs.
+    is_dictionary = pa.types.is_dictionary(schema.field(name).type)
+    example = parts[0].read(name) if is_dictionary else schema.empty_table()[name]
+    column = make_column(name, as_wanted(as_vector(example), name, wanted))
+    if column.kind is Kind.UNSUPPORTED:
+        return column
+    starts = [part.rows.start for part in parts]
+    return Column(name, column.kind, _Reader(column, wanted, parts, starts), column.levels)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads rows of a column, in the kind that it has in the first file."""
+
+    column: Column
+    wanted: Wanted
+    parts: Sequence[Part]
+    starts: list[int]
+
+    def __call__(self, start: int, stop: int) -> AnyArray:
+        first, last = (bisect_right(self.starts, row) for row in (start, stop - 1))
+        found = [self._read(part, start, stop) for part in self.parts[first - 1 : last]]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _read(self, part: Part, start: int, stop: int) -> AnyArray:
+        name = self.column.name
+        here = make_column(name, as_wanted(as_vector(part.read(name)), name, self.wanted))
+        rows = part.rows
+        values = here.read(max(start, rows.start) - rows.start, min(stop, rows.stop) - rows.start)
+        return values_as(self.column, here, values)

@@ -1,0 +1,89 @@
+"""CSV files larger than memory: read once, and kept as numbers on disk for the passes to come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from mossrules._typing import AnyArray
+from mossrules.chunks import MAX_CHUNK_ROWS, row_ranges
+from mossrules.columns import NUMBERS, Column, Kind, Label
+from mossrules.files.delimited import Blocks, missing_values, parse_csv
+from mossrules.files.wanted import Wanted
+from mossrules.table import Table
+
+__all__ = ["scan_csv"]
+
+
+def scan_csv(files: Sequence[Wanted], delimiter: str) -> Table:
+    """Return the columns of all rows of some files, kept in a temporary folder.
+
+    It goes when the table does. Numbers take eight bytes there, labels four.
+    """
+    folder = TemporaryDirectory(prefix="mossrules-")
+    parsers = parse_csv(files, delimiter, partial(SpooledBlocks, folder))
+    columns = tuple(parser.blocks.column(name, parser.kind) for name, parser in parsers.items())
+    n_rows = max(parser.blocks.n_rows for parser in parsers.values())
+    return Table(columns, n_rows, parts=tuple(row_ranges(n_rows, chunk_rows=MAX_CHUNK_ROWS)))
+
+
+class SpooledBlocks(Blocks):
+    """The values of a column in a file of a temporary folder; labels as their numbers."""
+
+    def __init__(self, folder: TemporaryDirectory[str]) -> None:
+        super().__init__()
+        self.folder = folder  # which is there as long as someone holds it
+        self.path = Path(folder.name) / f"{len(list(Path(folder.name).iterdir()))}"
+        self.path.touch()
+        self.n_rows = 0
+        self.waiting = 0
+        self.numbers: dict[Label | None, int] = {None: 0}
+
+    def add(self, values: AnyArray, kind: Kind | None) -> None:
+        """Keep some more values; a chunk of them goes to the file at once."""
+        if kind is Kind.CATEGORICAL:
+            numbers = self.numbers
+            values = np.array(
+                [numbers.setdefault(label, len(numbers)) for label in values], dtype=np.int32
+            )
+        self.arrays.append(values.astype(np.float64) if values.dtype == object else values)
+        self.n_rows += len(values)
+        self.waiting += len(values)
+        if self.waiting >= MAX_CHUNK_ROWS:
+            self.flush()
+
+    def turn(self, kind: Kind | None) -> None:
+        """Write what was missing up to here anew, as the column's kind has it."""
+        n_rows, self.n_rows, self.waiting, self.arrays = self.n_rows, 0, 0, []
+        self.path.write_bytes(b"")
+        for start in range(0, n_rows, MAX_CHUNK_ROWS):
+            self.add(missing_values(min(MAX_CHUNK_ROWS, n_rows - start), kind), kind)
+
+    def flush(self) -> None:
+        """Write what is waiting."""
+        if self.arrays:
+            with self.path.open("ab") as file:
+                file.write(np.concatenate(self.arrays).tobytes())
+        self.arrays, self.waiting = [], 0
+
+    def column(self, name: str, kind: Kind | None) -> Column:
+        """Return the column, all of whose values have come."""
+        self.flush()
+        if kind is Kind.CATEGORICAL:
+            return Column(name, Kind.CATEGORICAL, self.read_labels)
+        return Column(name, kind if kind in NUMBERS else Kind.NUMERIC, self.read_numbers)
+
+    def read_numbers(self, start: int, stop: int) -> AnyArray:
+        """Return numbers, NaN for missing."""
+        return np.fromfile(self.path, np.float64, count=stop - start, offset=8 * start)
+
+    def read_labels(self, start: int, stop: int) -> AnyArray:
+        """Return labels, None for missing."""
+        labels = np.empty(len(self.numbers), dtype=object)
+        labels[:] = list(self.numbers)
+        found = np.fromfile(self.path, np.int32, count=stop - start, offset=4 * start)
+        return np.asarray(labels[found], dtype=object)
