@@ -1,4 +1,5 @@
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -26,7 +27,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from mossrules import FittedEnsemble, MossRegressor
-from mossrules.exceptions import MissingColumns, MossError
+from mossrules.exceptions import InvalidFile, MissingColumns, MossError
 
 
 @pytest.fixture(scope="module")
@@ -270,9 +271,9 @@ def test_a_column_vector_is_taken_with_a_warning():
 
 
 @pytest.mark.parametrize("X", ["data.csv", "data/*.parquet"])
-def test_files_are_refused_for_now(X):
-    """A path says that files are not read yet and what to do."""
-    with pytest.raises(MossError, match="does not read files yet"):
+def test_files_that_are_not_there_are_named(X):
+    """A path or a pattern that leads nowhere is an error of the file."""
+    with pytest.raises(InvalidFile, match=re.escape(X)):
         MossRegressor().fit(X, "y")
 
 

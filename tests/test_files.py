@@ -1,3 +1,4 @@
+import gc
 import gzip
 import importlib.util
 import math
@@ -15,12 +16,13 @@ from hypothesis import strategies as st
 from mossrules._files import check_place, write_file
 from mossrules.columns import Kind
 from mossrules.exceptions import (
+    InvalidColumn,
     InvalidFile,
     MissingColumns,
     MissingDependency,
     MixedColumnWarning,
 )
-from mossrules.files import MISSING, delimited, read_file
+from mossrules.files import MISSING, delimited, read_file, row_groups, scan_files, spool
 from mossrules.table import Table
 
 
@@ -287,6 +289,105 @@ def test_arrow_dictionaries_can_be_sliced(tmp_path):
     column = read_file(path)["a"]
     assert isinstance(column, pa.ChunkedArray)
     assert Table.from_any({"a": column[1:2]}).columns[0].read(0, 1).tolist() == ["y"]
+
+
+# --- scanning -------------------------------------------------------------------------------------
+
+
+def values_of(table, *spans):
+    """Return the values of all columns at some spans of rows, NaN and None alike."""
+    return {
+        column.name: [pd.Series(column.read(*span)).tolist() for span in spans]
+        for column in table.columns
+    }
+
+
+def many_kinds(n=250):
+    """Return a frame with columns of all kinds, the first rows of some all missing."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            "number": np.where(np.arange(n) < 120, np.nan, rng.normal(size=n)),
+            "whole": rng.integers(-3, 3, n),
+            "flag": rng.random(n) < 0.5,
+            "word": np.where(np.arange(n) < 150, None, rng.choice(["a", "b"], n)),
+        }
+    )
+    frame["late"] = [str(i) for i in range(n - 1)] + ["x"]
+    return frame
+
+
+@pytest.mark.parametrize("rows", [1, 40, 1000])
+def test_scanned_parquet_has_the_values_of_the_frame(tmp_path, monkeypatch, rows):
+    """Whatever the row groups, any span of rows reads as it does in memory."""
+    monkeypatch.setattr(row_groups, "PART_ROWS", 64)
+    frame = many_kinds().assign(
+        size=pd.Categorical(["s", "m", "l", None, "m"] * 50, ["s", "m", "l"], ordered=True)
+    )
+    frame.to_parquet(tmp_path / "data.parquet", row_group_size=rows)
+    table, expected = scan_files(tmp_path / "data.parquet"), Table.from_any(frame)
+    spans = [(0, 250), (10, 11), (60, 199), *((part.start, part.stop) for part in table.parts)]
+    assert repr(values_of(table, *spans)) == repr(values_of(expected, *spans))
+    assert [(each.kind, each.levels) for each in table.columns] == [
+        (each.kind, each.levels) for each in expected.columns
+    ]
+    assert max(len(part) for part in table.parts) <= max(64, min(rows, 250))
+
+
+@pytest.mark.parametrize("rows", [7, 100, 65536])
+def test_scanned_csv_has_the_values_of_the_file_read_whole(tmp_path, monkeypatch, rows):
+    """Kinds are those of all fields of all files, whenever they show, and values come back."""
+    monkeypatch.setattr(spool, "MAX_CHUNK_ROWS", rows)
+    monkeypatch.setattr(delimited, "BLOCK_ROWS", 11)
+    frame = many_kinds()
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    frame.iloc[:100].to_csv(tmp_path / "part1.csv", index=False)
+    frame.iloc[100:].to_csv(tmp_path / "part2.csv", index=False)
+    with pytest.warns(MixedColumnWarning, match="'x' among numbers"):
+        table = scan_files(str(tmp_path / "part?.csv"))
+    with pytest.warns(MixedColumnWarning):
+        expected = Table.from_any(read_file(tmp_path / "all.csv"))
+    spans = [(0, 250), (95, 105), (249, 250)]
+    assert repr(values_of(table, *spans)) == repr(values_of(expected, *spans))
+    assert [each.kind for each in table.columns] == [each.kind for each in expected.columns]
+
+
+def test_the_temporary_copy_of_text_goes_with_its_table(tmp_path, monkeypatch):
+    """Nothing is left of a scanned CSV file when nobody holds it any more."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    table = scan_files(write(tmp_path, "a,b\n1,x\n2,y\n"))
+    assert len(list(tmp_path.glob("mossrules-*"))) == 1
+    assert table.columns[1].read(0, 2).tolist() == ["x", "y"]
+    del table
+    gc.collect()
+    assert not list(tmp_path.glob("mossrules-*"))
+
+
+def test_files_of_one_table_have_to_agree(tmp_path):
+    """Other columns, kinds or formats are told; parts of missing values fit anywhere."""
+    frames = {
+        "a": pd.DataFrame({"x": [1.0, 2.0], "w": ["p", "q"]}),
+        "b": pd.DataFrame({"x": [None, None], "w": [None, None]}),
+        "c": pd.DataFrame({"x": ["1", "2"], "w": ["p", "q"]}),
+        "d": pd.DataFrame({"x": [1.0, 2.0]}),
+    }
+    paths = {name: tmp_path / f"{name}.parquet" for name in frames}
+    for name, frame in frames.items():
+        frame.to_parquet(paths[name])
+    table = scan_files([paths["a"], paths["b"]])
+    assert table.columns[1].read(1, 3).tolist() == ["q", None]
+    with pytest.raises(InvalidColumn, match=r"'x' is categorical in one part of .*numeric in"):
+        scan_files([paths["a"], paths["c"]]).columns[0].read(0, 4)
+    with pytest.raises(MissingColumns, match=r"d\.parquet lacks the column 'w'"):
+        scan_files([paths["a"], paths["d"]])
+    with pytest.raises(InvalidFile, match="some are Parquet"):
+        scan_files([paths["a"], write(tmp_path, "x,w\n1,p\n")])
+    with pytest.raises(InvalidFile, match="list of files is empty"):
+        scan_files([])
+    frames["a"].head(0).to_parquet(paths["a"])
+    with pytest.raises(InvalidFile, match="no rows"):
+        scan_files(paths["a"])
 
 
 # --- writing --------------------------------------------------------------------------------------

@@ -116,8 +116,12 @@ def test_without_leaves_the_other_columns():
     ("X", "error", "words"),
     [
         (None, UnsupportedType, "X is None; pass a pandas"),
-        ("data.csv", UnsupportedType, "'data.csv'.* does not read files yet; read the file first"),
-        (pathlib.Path("data.csv"), UnsupportedType, "does not read files yet"),
+        (
+            "data.csv",
+            UnsupportedType,
+            "'data.csv'.* files are read by fit",
+        ),
+        (pathlib.Path("data.csv"), UnsupportedType, "files are read by fit"),
         (3.5, UnsupportedType, "X is a float.*; pass a pandas"),
         ({1, 2}, UnsupportedType, "X is a set"),
         (iter([1, 2]), UnsupportedType, "X is a list_iterator"),
@@ -305,5 +309,5 @@ def test_paths_of_any_type_are_recognised():
         def __fspath__(self):
             return "x.parquet"
 
-    with pytest.raises(UnsupportedType, match="does not read files yet"):
+    with pytest.raises(UnsupportedType, match="files are read by fit"):
         Table.from_any(Path())

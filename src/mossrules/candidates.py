@@ -18,6 +18,7 @@ from mossrules.chunks import Progress, resolve_n_jobs, row_ranges
 from mossrules.columns import Kind
 from mossrules.encoded import EncodedTable, encode_table
 from mossrules.exceptions import InvalidParameter, InvalidTable, InvalidTarget
+from mossrules.files import opened
 from mossrules.generators import FittedEnsemble, ForestGenerator, Generator
 from mossrules.patterns import Patterns, compute_patterns
 from mossrules.pool import CandidatePool
@@ -158,9 +159,9 @@ def find_candidates(
     if isinstance(X, TrainingRows):
         rows = X
     else:
-        table, target = split_target(X, y)
+        table, target = split_target(opened(X), y)
         weights = read_weights(sample_weight, table.n_rows)
-        ranges = row_ranges(table.n_rows, n_jobs=jobs, chunk_rows=chunk_rows)
+        ranges = table.ranges(n_jobs=jobs, chunk_rows=chunk_rows)
         rows = rows_of_table(table, ranges, target, weights)
     data = encode_training(rows, source, n_bins=n_bins, n_jobs=jobs, progress=progress)
     paths = source.paths(data, inner_nodes=inner_nodes, n_jobs=jobs, progress=progress)

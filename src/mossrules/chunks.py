@@ -161,6 +161,30 @@ class ChunkSource(ABC, Generic[Item]):
         """Return their number."""
 
 
+def fold_parts(
+    work: Callable[[Item], Result],
+    combine: Callable[[Result, Result], Result],
+    parts: Sequence[Item],
+) -> list[Result]:
+    """Return the fold of the parts of a chunk as a list of one, or of none where it has no part."""
+    results = map(work, parts)
+    return [reduce(combine, results)] if parts else []
+
+
+def join_folds(
+    combine: Callable[[Result, Result], Result], one: list[Result], other: list[Result]
+) -> list[Result]:
+    """Combine two lists of one fold or none."""
+    return [reduce(combine, one + other)] if one or other else []
+
+
+def only_fold(found: list[Result]) -> Result:
+    """Return the fold of all chunks, of which one at least must have a part."""
+    for result in found:
+        return result
+    raise InvalidParameter("There is nothing to fold over: no chunk has any rows.")
+
+
 def _itself(item: Any) -> Sequence[Any]:
     return (item,)
 
@@ -187,14 +211,15 @@ class LocalChunks(ChunkSource[Item]):
         progress: Progress | None = None,
     ) -> Result:
         """Return `combine` over `work(chunk)` for all chunks, on threads."""
-        return fold(
-            lambda item: reduce(combine, map(work, self.parts(item))),
+        found: list[Result] = fold(
+            lambda item: fold_parts(work, combine, self.parts(item)),
             self.items,
-            combine,
+            partial(join_folds, combine),
             n_jobs=n_jobs + self.reads,
             stage=stage,
             progress=progress,
         )
+        return only_fold(found)
 
     def split(
         self,

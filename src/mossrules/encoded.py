@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +14,8 @@ from mossrules.binning import MISSING, Binning
 from mossrules.chunks import MAX_CHUNK_ROWS, ChunkSource, Progress
 from mossrules.grid import WEIGHTED_TARGET_SHIFT, Moments, TargetGrid
 from mossrules.training import RowChunk, TrainingRows
+
+Span = tuple[float, float]  # smallest and largest target
 
 
 @dataclass(frozen=True)
@@ -64,15 +67,19 @@ def encode_table(
     rows: TrainingRows,
     binning: Binning,
     *,
-    keep: bool = True,
+    keep: bool | None = None,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> EncodedTable:
     """Return the codes, target and weights of all rows.
 
-    Without `keep` they are made from the rows again in each pass, which takes no memory.
+    Where they are not kept they are made from the rows again in each pass, which takes no memory;
+    by default they are kept if they take at most half of that of this machine.
     """
-    span = rows.chunks.fold(_target_span, _wider, n_jobs=n_jobs)
+    if keep is None:
+        bytes_per_row = len(binning.columns) + 8 * (2 if rows.is_weighted else 1)
+        keep = rows.n_rows * bytes_per_row <= memory_bytes() // 2
+    span = target_span(rows, n_jobs=n_jobs)
     grid = TargetGrid.from_range(*span)
     moments = rows.chunks.fold(partial(_moments, grid, span), operator.add, n_jobs=n_jobs)
     chunks = rows.chunks.split(
@@ -93,9 +100,20 @@ def encode_table(
     )
 
 
-# --- one chunk ----------------------------------------------------------------------------------
+def memory_bytes() -> int:
+    """Return the memory of this machine, or four gigabytes where it does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 4 << 30
 
-Span = tuple[float, float]  # smallest and largest target
+
+def target_span(rows: TrainingRows, *, n_jobs: int = 1) -> Span:
+    """Return the smallest and the largest target of the rows that count."""
+    return rows.chunks.fold(_target_span, _wider, n_jobs=n_jobs)
+
+
+# --- one chunk ----------------------------------------------------------------------------------
 
 
 def _target_span(chunk: RowChunk) -> Span:

@@ -69,9 +69,9 @@ class WeightGrid:
         return np.rint(weights / self.step).astype(np.int64)
 
 
-def integer_weights(weights: FloatArray) -> tuple[IntArray, float]:
-    """Return the weights of all rows on the finest grid that they allow, and its step."""
-    grid = WeightGrid.from_largest(float(weights.max()), len(weights))
+def integer_weights(weights: FloatArray, n_rows: int | None = None) -> tuple[IntArray, float]:
+    """Return weights on the finest grid that they allow, as those of so many rows, and its step."""
+    grid = WeightGrid.from_largest(float(weights.max()), n_rows or len(weights))
     integers = grid.encode(weights)
     if np.count_nonzero(integers) < 2:
         raise InvalidTarget(

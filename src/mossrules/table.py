@@ -99,17 +99,17 @@ def split_target(X: Any, y: Any) -> tuple[Table, FloatArray]:
     `y` is the values, or the name of the column of `X` that holds them.
     """
     table, column = split_column(X, y)
-    return table, finite_numbers(column, table.n_rows)
+    return table, finite_numbers(column, 0, table.n_rows)
 
 
 def split_column(X: Any, y: Any) -> tuple[Table, Column]:
     """Return the table of features, and the target as a column of any kind."""
     table = Table.from_any(X)
     if isinstance(y, str):
-        column = _target_column(table, y)
+        column = target_column(table, y)
         table = table.without(y)
     else:
-        column = make_column("y", _one_per_row(y, "y", table.n_rows))
+        column = vector_column(y, "y", table.n_rows)
     if not table.columns:
         raise InvalidTable("The table has no columns besides the target; add features.")
     return table, column
@@ -117,7 +117,12 @@ def split_column(X: Any, y: Any) -> tuple[Table, Column]:
 
 def read_vector(values: Any, name: str, n_rows: int) -> FloatArray:
     """Return `values` as n_rows finite float64 numbers (the target, or sample weights)."""
-    return finite_numbers(make_column(name, _one_per_row(values, name, n_rows)), n_rows)
+    return finite_numbers(vector_column(values, name, n_rows), 0, n_rows)
+
+
+def vector_column(values: Any, name: str, n_rows: int) -> Column:
+    """Return values, of which there is one for each row, as a column."""
+    return make_column(name, _one_per_row(values, name, n_rows))
 
 
 def _one_per_row(values: Any, name: str, n_rows: int) -> Vector:
@@ -141,7 +146,8 @@ def _one_per_row(values: Any, name: str, n_rows: int) -> Vector:
     return vector
 
 
-def _target_column(table: Table, name: str) -> Column:
+def target_column(table: Table, name: str) -> Column:
+    """Return the column of a table that has the target's name."""
     if not table.named:
         raise InvalidTarget(
             f"The target is given by the name {name!r}, but the columns of an array have no "
@@ -156,10 +162,10 @@ def _target_column(table: Table, name: str) -> Column:
     )
 
 
-def finite_numbers(column: Column, n_rows: int) -> FloatArray:
-    """Return the values of a column that has to hold numbers, none of them missing."""
+def finite_numbers(column: Column, start: int, stop: int) -> FloatArray:
+    """Return some values of a column that has to hold numbers, none of them missing."""
     try:
-        numbers = column.read(0, n_rows)
+        numbers = column.read(start, stop)
     except MossError as error:
         raise InvalidTarget(f"{column.name} must hold numbers. {error}") from error
     if column.kind not in NUMBERS:

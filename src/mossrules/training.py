@@ -19,7 +19,7 @@ from mossrules.exceptions import InvalidTarget
 from mossrules.grid import integer_weights
 from mossrules.table import Table
 
-__all__ = ["RowChunk", "TrainingRows", "rows_of_table"]
+__all__ = ["Goal", "RowChunk", "TrainingRows", "rows_of_table"]
 
 Goal = Callable[[int, int], FloatArray]  # the target of rows start..stop-1 of a table
 
@@ -33,6 +33,7 @@ class RowChunk:
 
     table: Table
     span: RowRange  # which rows of the table these are
+    place: int  # of the first of them, among all rows as they are given
     start: int
     places: AnyArray
     weights: IntArray | None = None
@@ -95,7 +96,7 @@ def _chunk_of(
 ) -> list[RowChunk]:
     part = None if weights is None else weights[rows.start : rows.stop]
     places = np.arange(len(rows), dtype=np.uint32)
-    return [RowChunk(table, rows, rows.start, places, part, goal)]
+    return [RowChunk(table, rows, rows.start, rows.start, places, part, goal)]
 
 
 def _part_of(values: FloatArray, start: int, stop: int) -> FloatArray:

@@ -15,6 +15,7 @@ from mossrules.estimators.choices import check_choice
 from mossrules.estimators.labels import check_class_weight
 from mossrules.estimators.log_odds import share_log_odds
 from mossrules.estimators.order import Rows
+from mossrules.estimators.streams import Streamed
 from mossrules.exceptions import InvalidParameter
 from mossrules.model import RuleSet
 
@@ -74,8 +75,14 @@ class Baseline(RuleEstimator):
     def _finds_alone(self) -> bool:
         return self.source == "own"
 
-    def _find(self, rows: Rows) -> Candidates:
-        return self._find_own(rows) if self._finds_alone else super()._find(rows)
+    @property
+    def _needs_rows(self) -> bool:
+        return True
+
+    def _find(self, rows: Rows | Streamed) -> Candidates:
+        if self._finds_alone and isinstance(rows, Rows):
+            return self._find_own(rows)
+        return super()._find(rows)
 
     def _choice(self, rows: Rows | None) -> Choice | None:
         """Return the choice among the candidates; None where there are none."""

@@ -20,12 +20,16 @@ from mossrules.estimators.inputs import (
     read_features,
     read_labelled,
     read_training,
+    stream_labelled,
+    stream_training,
     take_names,
     target_name,
 )
 from mossrules.estimators.labels import Labelled, plain_label, read_labels
 from mossrules.estimators.order import Rows
+from mossrules.estimators.streams import Streamed, StreamedLabels
 from mossrules.exceptions import InvalidParameter
+from mossrules.files import opened
 from mossrules.model import RuleSet, RuleSets
 from mossrules.model.importance import column_shares
 from mossrules.pool import CandidatePool
@@ -54,7 +58,8 @@ class RuleEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # sklearn has no
     def _learn(self, rows: Rows | None) -> None:
         """Set `rules_` from `candidates_`, of which there may be none.
 
-        `rows` are those to learn from, or None where only candidates were given.
+        `rows` are those to learn from, or None where only candidates were given, or rows that are
+        not in memory.
         """
 
     @property
@@ -62,7 +67,12 @@ class RuleEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # sklearn has no
         """Whether the search is this learner's own, so that others cannot share its candidates."""
         return False
 
-    def _find(self, rows: Rows) -> Candidates:
+    @property
+    def _needs_rows(self) -> bool:
+        """Whether rows have to be in memory, though they are in files."""
+        return False
+
+    def _find(self, rows: Rows | Streamed) -> Candidates:
         """Return the candidates to choose from."""
         return find_in_rows(rows, **generation(self))
 
@@ -112,16 +122,19 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         Parameters
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or two-dimensional array
+            Or files: a path, a pattern such as "data/*.parquet", a list of these, or what
+            `mossrules.files.scan_files` returns. They are read in parts, and never whole.
         y : one number per row, or the name of the target's column in X
         sample_weight : one non-negative number per row
             Whole numbers are repetitions of rows, exactly, unless they add up to more than ten
             times the rows; others multiply the rows' part in the forest and in the loss.
         """
         self._check_parameters()
-        rows = read_training(self, X, y, sample_weight)
+        read = read_training if self._needs_rows else stream_training
+        rows: Rows | Streamed = read(self, X, y, sample_weight)
         self._take_target(y)
         self._take(self._find(rows))
-        self._learn(rows)
+        self._learn(rows if isinstance(rows, Rows) else None)
         return self
 
     def fit_candidates(self, candidates: Candidates, *, target: str | None = None) -> Self:
@@ -147,6 +160,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R2 of the predictions; `y` may be the name of a column of X, as in `fit`."""
+        X = opened(X)
         values = split_target(X, y)[1] if isinstance(y, str) else y
         return float(super().score(X, values, sample_weight))
 
@@ -173,6 +187,8 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         Parameters
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or two-dimensional array
+            Or files: a path, a pattern such as "data/*.parquet", a list of these, or what
+            `mossrules.files.scan_files` returns. They are read in parts, and never whole.
         y : one label per row (text, truth values or whole numbers), or the name of the target's
             column in X
         sample_weight : one non-negative number per row
@@ -181,7 +197,8 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         """
         self._check_parameters()
         class_weight = getattr(self, "class_weight", None)
-        labelled = read_labelled(self, X, y, sample_weight, class_weight)
+        read = read_labelled if self._needs_rows else stream_labelled
+        labelled: Labelled | StreamedLabels = read(self, X, y, sample_weight, class_weight)
         self._take_target(y)
         self._take_classes(labelled.classes)
         if len(labelled.classes) == 2:
@@ -223,13 +240,13 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
             del self.estimators_  # of an earlier fit
         self._outcome = plain_label(classes[1]) if outcome is None else outcome
 
-    def _fit_rows(self, rows: Rows) -> Self:
+    def _fit_rows(self, rows: Rows | Streamed) -> Self:
         """Learn to tell the rows of target 1 from those of target 0."""
         self._take(self._find(rows))
-        self._learn(rows)
+        self._learn(rows if isinstance(rows, Rows) else None)
         return self
 
-    def _fit_each(self, labelled: Labelled) -> None:
+    def _fit_each(self, labelled: Labelled | StreamedLabels) -> None:
         """Learn one rule set for each class, against all others."""
         self.estimators_ = {
             label: self._member(label)._fit_rows(labelled.rows(position))  # noqa: SLF001  ours
@@ -279,6 +296,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows classified right; `y` may be the name of a column of X."""
+        X = opened(X)
         if isinstance(y, str):
             table, column = split_column(X, y)
             classes, codes = read_labels(column, table.n_rows, least=1)

@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, is_classifier
 from mossrules.binning import BinnedColumn, Binning
 from mossrules.candidates import Candidates, find_candidates
 from mossrules.constraints import check_constraints, required_rules
-from mossrules.estimators.inputs import read_training
+from mossrules.estimators.inputs import stream_training
 from mossrules.estimators.order import Rows
+from mossrules.estimators.streams import Streamed
 from mossrules.exceptions import InvalidTable
 from mossrules.grid import integer_weights
 from mossrules.pool import CandidatePool
@@ -57,32 +58,34 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
     >>> len(one.rules_), len(two.rules_)
     (1, 2)
     """
-    rows = read_training(_Nobody(), X, y, sample_weight)
+    rows = stream_training(_Nobody(), X, y, sample_weight)
     return find_in_rows(rows, **parameters)
 
 
-def find_in_rows(rows: Rows, *, n_trees: int = 2000, **parameters: Any) -> Candidates:
+def find_in_rows(rows: Rows | Streamed, *, n_trees: int = 2000, **parameters: Any) -> Candidates:
     """Return the candidates of rows that were read; none where there is nothing to find."""
     if rows.is_constant or not tells_apart(rows):
         return no_candidates(rows, n_trees)
-    parameters = {"n_trees": n_trees, "sample_weight": rows.weights, **parameters}
+    parameters = {"n_trees": n_trees, **parameters}
     try:
-        return find_candidates(rows.table, rows.target, **parameters)
+        if isinstance(rows, Streamed):
+            return find_candidates(rows.training, None, **parameters)
+        return find_candidates(rows.table, rows.target, sample_weight=rows.weights, **parameters)
     except InvalidTable:
         # The table itself is sound, as was seen when it was read: all its columns are constant, or
         # no tree found a split. The mean is the model then.
         return no_candidates(rows, n_trees)
 
 
-def tells_apart(rows: Rows) -> bool:
+def tells_apart(rows: Rows | Streamed) -> bool:
     """Whether the target differs among rows whose weights are more than nothing to the largest."""
-    if rows.weights is None:
+    if isinstance(rows, Streamed) or rows.weights is None:
         return True
     used = rows.target[integer_weights(rows.weights)[0] > 0]
     return bool(used.min() < used.max())
 
 
-def no_candidates(rows: Rows, n_trees: int) -> Candidates:
+def no_candidates(rows: Rows | Streamed, n_trees: int) -> Candidates:
     """Return what is found where the target or all columns are constant: no rules."""
     empty = np.empty(0)
     weights = np.ones(len(rows.target)) if rows.weights is None else rows.weights
@@ -90,8 +93,8 @@ def no_candidates(rows: Rows, n_trees: int) -> Candidates:
     scale = float(np.sqrt(np.average((rows.target - rows.mean) ** 2, weights=weights)))
     return Candidates(
         Binning(
-            tuple(BinnedColumn(column.name, column.kind) for column in rows.table.columns),
-            rows.table.named,
+            tuple(BinnedColumn(column.name, column.kind) for column in rows.columns),
+            rows.named,
         ),
         CandidatePool((), (), n_trees),
         Statistics(

@@ -18,19 +18,58 @@ from sklearn.utils.validation import validate_data
 from mossrules._typing import FloatArray
 from mossrules._warn import warn_user
 from mossrules.candidates import Candidates, read_weights
+from mossrules.chunks import resolve_n_jobs
 from mossrules.columns import Column
 from mossrules.estimators.labels import Labelled, read_labels, weigh_classes
 from mossrules.estimators.order import Rows, settle_rows
+from mossrules.estimators.streams import (
+    Streamed,
+    StreamedLabels,
+    stream_labels,
+    stream_rows,
+    with_target,
+)
 from mossrules.exceptions import InvalidTable
+from mossrules.files import opened
 from mossrules.table import Table, finite_numbers, split_column
+from mossrules.training import TrainingRows, rows_of_table
 
-__all__ = ["read_features", "read_labelled", "read_training", "take_names", "target_name"]
+__all__ = [
+    "read_features",
+    "read_labelled",
+    "read_training",
+    "stream_labelled",
+    "stream_training",
+    "take_names",
+    "target_name",
+]
+
+
+def stream_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows | Streamed:
+    """Return the rows to learn from, which stay where they are if they are not in memory."""
+    X = opened(X)
+    if not is_streamed(X):
+        return read_training(estimator, X, y, sample_weight)
+    given, weights = _read_given(estimator, X, y, sample_weight)
+    jobs = _jobs(estimator)
+    return Streamed(stream_rows(with_target(given, y), weights, n_jobs=jobs))
+
+
+def stream_labelled(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any = None
+) -> Labelled | StreamedLabels:
+    """Return the rows with their classes, which stay where they are if they are not in memory."""
+    X = opened(X)
+    if not is_streamed(X):
+        return read_labelled(estimator, X, y, sample_weight, class_weight)
+    given, weights = _read_given(estimator, X, y, sample_weight)
+    return stream_labels(given, y, weights, class_weight, n_jobs=_jobs(estimator))
 
 
 def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
     """Return the rows to learn from; names and number of features are set on the estimator."""
     table, column, weights = _read(estimator, X, y, sample_weight)
-    return settle_rows(table, finite_numbers(column, table.n_rows), weights)
+    return settle_rows(table, finite_numbers(column, 0, table.n_rows), weights)
 
 
 def read_labelled(
@@ -51,16 +90,42 @@ def _read(
             "A column-vector y was passed when a 1d array was expected; pass y.ravel() instead.",
             DataConversionWarning,
         )
+    X = opened(X)
     table, column = split_column(X, y)
-    if table.n_rows < 2:
-        raise InvalidTable(
-            f"The table has {table.n_rows} sample(s) (n_samples={table.n_rows}) while a minimum of "
-            "2 is required; add rows."
-        )
+    _check_size(table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
     _check_names(estimator, without(X, y) if isinstance(y, str) else X, reset=True)
     named = hasattr(estimator, "feature_names_in_")
     return replace(table, named=named), column, weights
+
+
+def is_streamed(X: Any) -> bool:
+    """Tell whether rows are somewhere else, and come in chunks."""
+    return isinstance(X, Table) and bool(X.parts)
+
+
+def _read_given(
+    estimator: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[TrainingRows, FloatArray | None]:
+    """Return rows in chunks as they are given, the target among their columns."""
+    given = rows_of_table(X, X.parts)
+    _check_size(given.n_rows)
+    weights = read_weights(sample_weight, given.n_rows)
+    names = [each.name for each in given.columns if not (isinstance(y, str) and each.name == y)]
+    _check_names(estimator, dict.fromkeys(names), reset=True)
+    return given, weights
+
+
+def _jobs(estimator: Any) -> int:
+    return resolve_n_jobs(getattr(estimator, "n_jobs", None))
+
+
+def _check_size(n_rows: int) -> None:
+    if n_rows < 2:
+        raise InvalidTable(
+            f"The table has {n_rows} sample(s) (n_samples={n_rows}) while a minimum of 2 is "
+            "required; add rows."
+        )
 
 
 def take_names(estimator: Any, candidates: Candidates) -> None:
@@ -75,6 +140,11 @@ def take_names(estimator: Any, candidates: Candidates) -> None:
 
 def read_features(estimator: Any, X: Any, target: str | None) -> Table:
     """Return the columns of training; a column of the name `target` may be there beside them."""
+    names = getattr(estimator, "feature_names_in_", None)
+    X = opened(X, only=None if names is None else names.tolist())
+    if is_streamed(X):
+        table: Table = X if target is None else X.without(target)
+        return replace(table if names is None else table.select(names.tolist()), named=False)
     if target is not None:
         X = without(X, target)
     table = Table.from_any(X)
@@ -93,6 +163,8 @@ def target_name(y: Any) -> str | None:
 
 def without(X: Any, name: str) -> Any:
     """Return a frame or a dict of columns less one of them, if it is there."""
+    if isinstance(X, Table):
+        return X.without(name)
     if isinstance(X, Mapping):
         return {key: values for key, values in X.items() if key != name}
     if not nw.dependencies.is_into_dataframe(X):
@@ -102,6 +174,8 @@ def without(X: Any, name: str) -> Any:
 
 def _check_names(estimator: Any, X: Any, *, reset: bool) -> None:
     """Set or compare `feature_names_in_` and `n_features_in_` as scikit-learn does."""
+    if isinstance(X, Table):
+        X = dict.fromkeys(X.names)
     if not isinstance(X, Mapping):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     elif reset:

@@ -15,7 +15,16 @@ from mossrules.estimators.order import Rows, are_repetitions, settle_rows, take_
 from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError
 from mossrules.table import Table
 
-__all__ = ["Labelled", "check_class_weight", "plain_label", "read_labels", "weigh_classes"]
+__all__ = [
+    "Labelled",
+    "check_class_weight",
+    "label_values",
+    "plain_label",
+    "read_labels",
+    "scaled_weights",
+    "sort_labels",
+    "weigh_classes",
+]
 
 
 @dataclass(frozen=True)
@@ -39,21 +48,29 @@ class Labelled:
         """
         target = (self.codes == position).astype(np.float64)
         if self.factors is None:
-            return settle_rows(self.table, target, _scaled(self.weights))
+            return settle_rows(self.table, target, scaled_weights(self.weights))
         factors = self.factors[self.codes]
         if self.weights is None or not are_repetitions(self.weights):
             given = 1.0 if self.weights is None else self.weights
-            return settle_rows(self.table, target, _scaled(given * factors))
+            return settle_rows(self.table, target, scaled_weights(given * factors))
         repeated = np.repeat(np.arange(len(target)), self.weights.astype(np.int64))
         table = take_rows(self.table, repeated)
-        found = settle_rows(table, target[repeated], _scaled(factors[repeated]))
+        found = settle_rows(table, target[repeated], scaled_weights(factors[repeated]))
         return replace(found, origin=repeated[found.origin], given=target)
 
 
 def read_labels(column: Column, n_rows: int, *, least: int = 2) -> tuple[AnyArray, IntArray]:
     """Return the classes, sorted, and the position of each row's class among them."""
+    values = label_values(column, 0, n_rows)
+    classes = sort_labels(column.name, set(values.tolist()), values.dtype, least=least)
+    place = {label: position for position, label in enumerate(classes.tolist())}
+    return classes, np.array([place[label] for label in values.tolist()], dtype=np.int64)
+
+
+def label_values(column: Column, start: int, stop: int) -> AnyArray:
+    """Return the labels of some rows: whole numbers, truth values or text, none missing."""
     try:
-        values = column.read(0, n_rows)
+        values = column.read(start, stop)
     except MossError as error:
         raise InvalidTarget(f"{column.name} must hold labels. {error}") from error
     bad = _is_missing(values, column.kind)
@@ -63,19 +80,20 @@ def read_labels(column: Column, n_rows: int, *, least: int = 2) -> tuple[AnyArra
             "remove these rows first."
         )
     if column.kind is Kind.NUMERIC:
-        values = _whole(column.name, values)
-    elif column.kind is Kind.BOOLEAN:
-        values = values > 0
-    labels = sorted(set(values.tolist()), key=lambda label: (type(label).__name__, label))
+        return _whole(column.name, values)
+    return values > 0 if column.kind is Kind.BOOLEAN else values
+
+
+def sort_labels(name: str, found: set[Any], dtype: Any, *, least: int = 2) -> AnyArray:
+    """Return the classes that a target has, sorted."""
+    labels = sorted(found, key=lambda label: (type(label).__name__, label))
     if len(labels) < least:
         only = f" ({labels[0]!r} on every row)" if labels else ""
         raise InvalidTarget(
-            f"{column.name} has {len(labels)} class{'' if labels else 'es'}{only}, and rules tell "
+            f"{name} has {len(labels)} class{'' if labels else 'es'}{only}, and rules tell "
             "classes apart; pass labels of two classes at least."
         )
-    place = {label: position for position, label in enumerate(labels)}
-    codes = np.array([place[label] for label in values.tolist()], dtype=np.int64)
-    return _vector(labels, values.dtype), codes
+    return _vector(labels, dtype)
 
 
 def plain_label(label: Any) -> Label:
@@ -144,7 +162,7 @@ def weigh_classes(
     return factors
 
 
-def _scaled(weights: FloatArray | None) -> FloatArray | None:
+def scaled_weights(weights: FloatArray | None) -> FloatArray | None:
     """Return weights of mean 1 over the rows that count, unless they are repetitions."""
     if weights is None or are_repetitions(weights):
         return weights

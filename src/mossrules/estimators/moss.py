@@ -142,6 +142,10 @@ class MossEstimator(RuleEstimator):
         check_constraints(self.constraints)
         self._options(self.gap)
 
+    @property
+    def _needs_rows(self) -> bool:
+        return self.stability == AUTO
+
     def _learn(self, rows: Rows | None) -> None:
         """Choose rules of the stability asked for."""
         if self.problem_ is None:

@@ -19,9 +19,21 @@ from mossrules._typing import AnyArray, BitArray, BoolArray, FloatArray, IntArra
 from mossrules.columns import NUMBERS, Column, Kind
 from mossrules.table import Table
 
-__all__ = ["Rows", "settle_rows", "take_rows"]
+__all__ = [
+    "Key",
+    "Rows",
+    "are_repetitions",
+    "column_key",
+    "has_own_order",
+    "mean_target",
+    "settle_rows",
+    "shuffle_runs",
+    "sort_rows",
+    "take_rows",
+]
 
 MOST_REPEATS = 10  # whole weights are repetitions as long as they make the table no longer than so
+MOST_SORTED = 1 << 24  # rows that get an order of their own; more are taken as they are given
 SAMPLE_ROWS = 1000  # whose ranks decide how the rows are shuffled
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -48,14 +60,29 @@ class Rows:
     @property
     def mean(self) -> float:
         """Mean target."""
-        if self.is_constant:
-            return float(self.target[0])  # an average may be off by a rounding
-        return float(np.average(self.target, weights=self.weights))
+        return mean_target(self.target, self.weights)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The features."""
+        return self.table.columns
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names of their own."""
+        return self.table.named
 
     def part(self, positions: IntArray) -> Rows:
         """Return some of the rows, as if they alone had been given."""
         weights = None if self.weights is None else self.weights[positions]
         return settle_rows(take_rows(self.table, positions), self.target[positions], weights)
+
+
+def mean_target(target: FloatArray, weights: FloatArray | None) -> float:
+    """Return the mean of a target over rows that are in an order of their own."""
+    if target.min() == target.max():
+        return float(target[0])  # an average may be off by a rounding
+    return float(np.average(target, weights=weights))
 
 
 def settle_rows(table: Table, target: FloatArray, weights: FloatArray | None) -> Rows:
@@ -70,7 +97,9 @@ def settle_rows(table: Table, target: FloatArray, weights: FloatArray | None) ->
     repeated = weights is not None and are_repetitions(weights)
     if weights is not None and not repeated:
         keys.append(weights.take)  # rows may be alike in all else
-    order = shuffle_runs(*sort_rows(used, keys), keys)
+    order = used
+    if has_own_order(len(used)):
+        order = shuffle_runs(*sort_rows(used, keys), keys)
     if weights is not None and repeated:
         order, weights = np.repeat(order, weights[order].astype(np.int64)), None
     return Rows(
@@ -80,6 +109,11 @@ def settle_rows(table: Table, target: FloatArray, weights: FloatArray | None) ->
         origin=order,
         given=target,
     )
+
+
+def has_own_order(n_rows: int) -> bool:
+    """Tell whether so many rows are put in an order of their own, which takes a sort of all."""
+    return n_rows <= MOST_SORTED
 
 
 def take_rows(table: Table, positions: IntArray) -> Table:
@@ -145,8 +179,11 @@ def mix(numbers: BitArray) -> BitArray:
 
 
 def _column_key(kind: Kind, values: AnyArray, rows: IntArray) -> FloatArray:
-    """Return numbers by which to sort rows on a column; missing values come last, as one."""
-    read = values[rows]
+    return column_key(kind, values[rows])
+
+
+def column_key(kind: Kind, read: AnyArray) -> FloatArray:
+    """Return numbers by which to sort the values of a column; missing ones come last, as one."""
     if kind in NUMBERS:
         return np.where(np.isnan(read), np.inf, read)
     known = sorted(set(read.tolist()), key=lambda label: (type(label).__name__, str(label)))

@@ -96,11 +96,11 @@ def scan_files(
     )
 
 
-def opened(X: Any) -> Any:
+def opened(X: Any, only: Collection[str] | None = None) -> Any:
     """Return a table of files where X is the path, a pattern or paths of them; else X itself."""
     is_list = isinstance(X, list | tuple) and len(X) > 0
     named = all(isinstance(each, str | os.PathLike) for each in (X if is_list else [X]))
-    return scan_files(X) if named else X
+    return scan_files(X, only=only) if named else X
 
 
 def _find_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:

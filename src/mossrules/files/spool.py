@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import weakref
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 import numpy as np
 
@@ -24,21 +26,36 @@ def scan_csv(files: Sequence[Wanted], delimiter: str) -> Table:
 
     It goes when the table does. Numbers take eight bytes there, labels four.
     """
-    folder = TemporaryDirectory(prefix="mossrules-")
+    folder = Folder()
     parsers = parse_csv(files, delimiter, partial(SpooledBlocks, folder))
     columns = tuple(parser.blocks.column(name, parser.kind) for name, parser in parsers.items())
     n_rows = max(parser.blocks.n_rows for parser in parsers.values())
     return Table(columns, n_rows, parts=tuple(row_ranges(n_rows, chunk_rows=MAX_CHUNK_ROWS)))
 
 
+class Folder:
+    """A temporary folder that is there as long as someone holds this."""
+
+    def __init__(self) -> None:
+        self.path = Path(mkdtemp(prefix="mossrules-"))
+        self.n_files = 0
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def new_file(self) -> Path:
+        """Return an empty file."""
+        path = self.path / str(self.n_files)
+        path.touch()
+        self.n_files += 1
+        return path
+
+
 class SpooledBlocks(Blocks):
     """The values of a column in a file of a temporary folder; labels as their numbers."""
 
-    def __init__(self, folder: TemporaryDirectory[str]) -> None:
+    def __init__(self, folder: Folder) -> None:
         super().__init__()
-        self.folder = folder  # which is there as long as someone holds it
-        self.path = Path(folder.name) / f"{len(list(Path(folder.name).iterdir()))}"
-        self.path.touch()
+        self.folder = folder  # to hold it
+        self.path = folder.new_file()
         self.n_rows = 0
         self.waiting = 0
         self.numbers: dict[Label | None, int] = {None: 0}

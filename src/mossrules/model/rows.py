@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from mossrules._typing import AnyArray
 from mossrules.binning import BinnedColumn, Binning
 from mossrules.columns import NUMBERS, Column, Kind
 from mossrules.exceptions import InvalidTable
+from mossrules.files import opened
 from mossrules.table import Table
 
 __all__ = ["used_columns", "used_values"]
@@ -23,12 +25,12 @@ def used_columns(X: Any, binning: Binning, columns: Sequence[str]) -> Table:
     in the same order. So are those of any table when training was on an array, unless it has the
     names that were made up then.
     """
-    table = Table.from_any(X)
+    table = Table.from_any(opened(X, only=binning.names if binning.named else None))
     if table.named and (binning.named or set(binning.names) <= set(table.names)):
         return table.select(binning.names)
-    unnamed = Table(table.columns, table.n_rows, named=False)
+    unnamed = replace(table, named=False)
     by_name = dict(zip(columns, unnamed.select(columns).columns, strict=True))
-    return Table(tuple(by_name[name] for name in binning.names), table.n_rows, named=False)
+    return replace(unnamed, columns=tuple(by_name[name] for name in binning.names))
 
 
 def used_values(row: Any, binning: Binning, columns: Sequence[str]) -> Table:

@@ -13,7 +13,7 @@ from mossrules._frames import Backend, make_frame
 from mossrules._typing import AnyArray, BoolArray, FloatArray
 from mossrules.binning import Binning
 from mossrules.candidates import Candidates
-from mossrules.chunks import RowRange, row_ranges
+from mossrules.chunks import RowRange
 from mossrules.columns import Label
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.calibration import Calibration, ThresholdFigures
@@ -277,7 +277,7 @@ class RuleSet:
 
     def _activations(self, table: Table) -> Iterator[tuple[RowRange, BoolArray]]:
         """Yield chunks of rows and whether each rule holds there: (rules, rows)."""
-        for rows in row_ranges(table.n_rows) if self.rules else ():
+        for rows in table.ranges() if self.rules else ():
             yield rows, rule_columns(self.rules, self.binning, self.binning.encode(table, rows))
 
     # --- importance -----------------------------------------------------------------------------
