@@ -255,7 +255,7 @@ def _training_scores(
     if isinstance(model, MossClassifier):
         target = (read_labels(column, table.n_rows)[1] == 1).astype(np.float64)
     else:
-        target = finite_numbers(column, table.n_rows)
+        target = finite_numbers(column, 0, table.n_rows)
     return [model._measure(target, each.predict(table), weights)[0] for each in rule_sets]  # noqa: SLF001
 
 
