@@ -67,6 +67,7 @@ def place_labels(
 ) -> list[Label]:
     """Return labels for marks: in the frame, off each other, and off marks where possible."""
     obstacles = [Box(x - 6.0, y - 6.0, x + 6.0, y + 6.0) for x, y in marks]
+    obstacles += [Box(x - 13.0, y - 13.0, x + 13.0, y + 13.0) for _, (x, y) in wanted]
     placed: list[Label] = []
 
     def cost(label: Label) -> tuple[float, float]:

@@ -83,7 +83,7 @@ def label_words(label: str | float | bool | None) -> str:
 def _shown(content: Mapping[str, Any], position: int) -> dict[str, Any]:
     """Return a point with its numbers as words."""
     point = content["points"][position]
-    certificate = point["certificate"]
+    certificate, tested = point["certificate"], point["evaluated"]
     decimals = _decimals(point)
     return {
         "name": f"point {position + 1}",
@@ -93,13 +93,14 @@ def _shown(content: Mapping[str, Any], position: int) -> dict[str, Any]:
         "count": str(len(point["rules"])),
         "base": amount(point["intercept"], decimals),
         "rows": _rows(content, point, decimals),
-        **_tested(point["evaluated"]),
+        **_tested(tested),
         **{key: certificate[key] for key in ("sentence", "status", "method")},
         "gap": _exact_percent(certificate["gap"]),
         "asked": _exact_percent(certificate["asked"]),
         "loss": number(point["loss"]),
         "bound": number(certificate["bound"]),
         "seconds": number(certificate["seconds"]),
+        "stopped": NOTHING if tested is None else str(tested["stopped"]),
     }
 
 

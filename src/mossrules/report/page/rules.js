@@ -181,4 +181,5 @@ function showCertificate(point) {
   fill(details, "bound", number(certificate.bound));
   fill(details, "method", certificate.method);
   fill(details, "seconds", number(certificate.seconds));
+  fill(details, "stopped", point.evaluated === null ? NOTHING : String(point.evaluated.stopped));
 }
