@@ -12,9 +12,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from mossrules import __version__
-from mossrules._files import check_place
+from mossrules._files import check_place, write_file
 from mossrules.cli._console import out, print_line, progress
-from mossrules.cli._tables import certificate, rules_table
+from mossrules.cli._tables import as_csv, certificate, rules_table
 
 if TYPE_CHECKING:
     from mossrules._typing import FloatArray
@@ -41,18 +41,31 @@ def demo(
             "--exact", help="Choose with a proof; the first time, that compiles for a minute."
         ),
     ] = False,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--table",
+            metavar="CSV",
+            help="Only write the patients to this file, to try the other commands on.",
+        ),
+    ] = None,
 ) -> None:
     """Find candidate rules in the diabetes data that come with scikit-learn.
 
     Then find them again without a tenth of the patients, show which ones came back, choose a few
     that predict well, and write a page on which to choose between stability and fit.
     """
-    check_place(page)
+    check_place(page if table is None else table)
     import numpy as np  # noqa: PLC0415  the command line starts without it
     from sklearn.datasets import load_diabetes  # noqa: PLC0415  only the demo needs it
 
     data = load_diabetes(scaled=False)
     measurements = dict(zip(data.feature_names, data.data.T, strict=True))
+    if table is not None:
+        patients = {"id": range(1, len(data.target) + 1), **measurements}
+        write_file(table, as_csv({**patients, "progression": data.target}))
+        print_line(f"Written to {table}: {len(data.target)} patients; the target is progression.")
+        return
     out.print(
         f"[bold]mossrules {__version__}[/]  {len(data.target)} patients, {len(measurements)} "
         "measurements, target: disease progression after a year\n"
