@@ -1,0 +1,21 @@
+"""
+What stability costs
+====================
+
+Each point is the best rule set of at least that stability, and proven to be. The steepest part is
+beside the most stable rules: there, a little less stability buys a lot of fit.
+"""
+
+from sklearn.datasets import load_diabetes
+
+from mossrules import MossRegressor
+
+X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+model = MossRegressor(max_rules=8, n_trees=500).fit(X, y)
+frontier = model.frontier(points=40)
+frontier.plot(solutions={"the model": model.solution_})
+
+# %%
+# The knee is the point farthest below the line between both ends.
+
+print(model.select(stability=frontier.knee().stability / frontier.largest_stability).rules_)
