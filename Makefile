@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs linkcheck clean
 
 demo: $(VENV)/.core
 	$(BIN)/mossrules demo
@@ -22,6 +22,13 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)/.docs
+	$(BIN)/python -m docs.cli_reference
+	$(BIN)/python -m sphinx -b html -W --keep-going -n docs build/docs
+
+linkcheck: $(VENV)/.docs
+	$(BIN)/python -m sphinx -b linkcheck -D plot_gallery=0 docs build/linkcheck
+
 $(VENV)/.core: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("mossrules needs Python 3.11 or newer; run make PYTHON=python3.12, say") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -33,5 +40,9 @@ $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --group dev
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/api docs/gallery .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -2,44 +2,114 @@ import doctest
 import importlib
 import pkgutil
 import re
+import runpy
+from collections import Counter
 from pathlib import Path
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import pytest
 
 import mossrules
 
+mpl.use("agg")  # draw without a screen
+
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+DOCS = ROOT / "docs"
+BUILT = {DOCS / "api", DOCS / "gallery"}  # by Sphinx
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(page for page in DOCS.glob("**/*.md") if not BUILT & set(page.parents)),
+]
+CODED = [page for page in PAGES if "```python\n" in page.read_text()]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(mossrules.__path__, "mossrules.")
     if not module.name.endswith("__main__")
 ]
+PUBLIC = ("baselines", "constraints", "estimators", "evaluation", "exceptions", "frontier", "model",
+          "plots", "report", "solver", "stability")  # fmt: skip
 
 
-def test_the_example_of_the_readme_prints_what_it_says(capsys):
-    """Running the README's Python gives the lines that the README shows."""
-    text = (ROOT / "README.md").read_text()
-    code, shown = re.search(r"```python\n(.*?)```.*?```text\n(.*?)```", text, re.DOTALL).groups()
-    exec(compile(code, "README.md", "exec"), {})  # noqa: S102  our own example
-    printed = capsys.readouterr().out
-    for line in shown.splitlines():
-        assert line.strip() == "..." or line in printed
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_code_in_pages_runs(page):
-    """The Python of a page runs from top to bottom."""
+@pytest.mark.parametrize("page", CODED, ids=lambda page: page.name)
+def test_code_in_pages_runs_and_prints_what_they_show(page, capsys):
+    """The Python of a page runs from top to bottom, and prints the text that follows a block."""
     names = {}
-    for code in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+    blocks = re.findall(
+        r"^```python\n(.*?)^```(?:\n\n```text\n(.*?)^```)?",
+        page.read_text(),
+        re.DOTALL | re.MULTILINE,
+    )
+    for code, shown in blocks:
         exec(compile(code, page.name, "exec"), names)  # noqa: S102  our own examples
+        printed = capsys.readouterr().out
+        for line in shown.splitlines():
+            assert line.strip() == "..." or line in printed
+    plt.close("all")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+def test_examples_of_the_gallery_run(example):
+    """Each script of the gallery runs, and draws a figure."""
+    runpy.run_path(str(example))
+    assert plt.get_fignums()
+    plt.close("all")
+
+
+# --- links ----------------------------------------------------------------------------------------
+
+
+def prose(page):
+    """Return the text of a page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(page):
+    """Return what links may name behind a #: headings in small letters, joined by hyphens."""
+    headings = re.findall(r"^#+ (.*)", prose(page), re.MULTILINE)
+    words = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
+    return {each.strip().replace(" ", "-") for each in words}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: "-".join(page.relative_to(ROOT).parts))
 def test_links_between_pages_lead_somewhere(page):
-    """Every relative link names a file of the repository."""
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
-        assert (page.parent / target).exists(), target
+    """Every relative link names a file of the repository, and a heading in it."""
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", prose(page)):
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        if target.parent == DOCS / "gallery":
+            continue  # Sphinx makes it of examples/
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_every_page_is_in_the_table_of_contents():
+    """A reader of the site can come to each page."""
+    listed = set(re.findall(r"^[\w*/]+$", (DOCS / "index.md").read_text(), re.MULTILINE))
+    for page in DOCS.glob("*.md"):
+        assert page.stem in listed | {"index"}, page.name
+
+
+# --- reference ------------------------------------------------------------------------------------
+
+
+def test_the_reference_has_every_public_name_once():
+    """What a public module exports is listed in docs/api.rst, in one place."""
+    listed = Counter()
+    module = ""
+    for line in (DOCS / "api.rst").read_text().splitlines():
+        if found := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
+            module = found[1]
+        elif found := re.fullmatch(r"   ([\w.]+)", line):
+            *path, name = found[1].split(".")
+            listed[id(getattr(importlib.import_module(".".join([module, *path])), name))] += 1
+    assert max(listed.values()) == 1
+    for module in ("mossrules", *(f"mossrules.{name}" for name in PUBLIC)):
+        for name in importlib.import_module(module).__all__:
+            if name != "__version__":
+                assert id(getattr(importlib.import_module(module), name)) in listed, (module, name)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -70,7 +70,7 @@ gap, time_limit, constraints, random_state, n_jobs, verbose
     evaluation_ : FrontierEvaluation
         With "auto", what cross-validation has found at each share, where `r2` is the share of the
         log-loss that is explained, and `error` the log-loss; of more classes, in `estimators_`.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array of shape (n_features,)
         Share of each column in what the rules move; of more than two classes, the mean.
     n_features_in_ : int
         Number of columns of X.

@@ -90,7 +90,7 @@ class MossRegressor(MossEstimator, RuleRegressor):
         candidates.
     frontier_ : Frontier
         What stability costs: `frontier()`, computed when first asked for.
-    feature_importances_ : array of shape (n_features_in_,)
+    feature_importances_ : array of shape (n_features,)
         Share of each column in what the rules move; see `RuleSet.feature_importances`.
     n_features_in_ : int
         Number of columns of X.

@@ -286,7 +286,7 @@ class RuleSet:
         """Return a row per rule, the most important first: `rule`, `importance` and `share`.
 
         The importance is the standard deviation over the training rows of what the rule adds,
-        |weight| * sqrt(support * (1 - support)), in the target's units; shares add up to 1.
+        `|weight| * sqrt(support * (1 - support))`, in the target's units; shares add up to 1.
         """
         return importance_frame("rule", rule_importances(self), backend)
 

@@ -1,0 +1,127 @@
+"""How the documentation is built: `make docs`, into build/docs, with warnings as errors.
+
+The pages are Markdown that also reads well where it lies. Neither the build nor a reader needs a
+network: formulas are MathML, and types of other libraries are named without links.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+
+import mossrules
+
+os.environ["MPLBACKEND"] = "agg"  # examples draw without a screen
+
+ROOT = Path(__file__).parents[1]
+
+project = "mossrules"
+author = "The mossrules developers"
+version = release = mossrules.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_templates", "gallery/*.py", "gallery/*.ipynb", "sg_execution_times.rst"]
+
+# --- Markdown -------------------------------------------------------------------------------------
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3  # links such as choosing.md#measuring-agreement, as on code hosts
+
+OUTSIDE = {  # files of the repository that pages link to, and the pages that include them
+    "../CHANGELOG.md": "changelog.md",
+    "../CONTRIBUTING.md": "contributing.md",
+    "../README.md": "index.md",
+    "../benchmarks/README.md": "benchmarks.md",
+}
+
+
+def link_to_pages(_app: Sphinx, _name: str, source: list[str]) -> None:
+    """Let links to files outside of docs/ lead to the pages that include them."""
+    for file, page in OUTSIDE.items():
+        source[0] = source[0].replace(f"]({file}", f"]({page}")
+
+
+# --- docstrings -----------------------------------------------------------------------------------
+
+default_role = "code"  # `this` in a docstring is code
+autosummary_generate = True
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+numpydoc_show_class_members = False  # the template of a class lists them
+python_use_unqualified_type_names = True
+nitpick_ignore_regex = [
+    # Types of other libraries, whose pages a build without a network cannot link to.
+    ("py:.*", r"(numpy|collections|os|pathlib|sklearn)\..*|Axes"),
+    # Records inside of figures, data and solver, which signatures name and users need not.
+    ("py:class", r"mossrules\.(binning\.Binning|constraints\.Limit(s|ed)|encoded\.EncodedTable)"),
+    ("py:class", r"mossrules\.(forest\.Step|table\.Table|report\.render\.Content|plots\.\w+\.\w+)"),
+    ("py:class", r"mossrules\.(model\.calibration|solver\.selection|solver\.cutting_plane)\.\w+"),
+    ("py:class", r"Horizontal|Vertical"),
+]
+
+
+def skip_what_is_not_ours(
+    _app: Sphinx, _what: str, _name: str, member: Any, *_: Any
+) -> bool | None:
+    """Leave out of a class what it inherits from other libraries; None is no opinion."""
+    home = getattr(getattr(member, "fget", member), "__module__", None) or "mossrules"
+    return None if str(home).startswith("mossrules") else True
+
+
+# --- examples -------------------------------------------------------------------------------------
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(ROOT / "examples"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_signature": False,
+    "show_memory": False,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
+}
+
+# --- the site -------------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = "mossrules"
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+}
+html_math_renderer = "mathml"
+
+
+def inline_formula(translator: Any, node: nodes.math) -> None:
+    """Write a formula within a line."""
+    translator.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed_formula(translator: Any, node: nodes.math_block) -> None:
+    """Write a formula on lines of its own."""
+    formula = tex2mathml(node.astext(), as_block=True)
+    translator.body.append(f'<div class="math">{formula}</div>\n')
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the functions of this file."""
+    app.connect("source-read", link_to_pages)
+    app.connect("autodoc-skip-member", skip_what_is_not_ours)
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
