@@ -1,9 +1,13 @@
-"""When rules of different packages are the same: one definition for all of them, ours included.
+"""When rules of different packages are the same: if they are the same ranges of bins.
 
-A threshold splits the training rows of a fold in two, and stands for the nearest of the cuts that
-ten bins of that fold have: nearest in training rows between them. A rule is then a conjunction of
-ranges of bins (`mossrules.rules.Rule`), and found again if another fold has the same one. For rules
-on ten bins nothing changes; rules with thresholds of their own gain, as near ones become the same.
+A rule is a conjunction of ranges of bins (`mossrules.rules.Rule`), and found again if another fold
+has the same one. Ours are made on bins, and compared on these. A threshold of another package
+splits the training rows of a fold in two, and stands for the nearest of the cuts that ten bins of
+that fold have: nearest in training rows between them. For SIRUS, which makes its rules on ten bins,
+that changes nothing; rules with thresholds of their own gain, as near ones become the same.
+
+Ours must not be read on ten bins if they have eight: the cut at a quarter of the rows lies midway
+between two of the ten, and would be now the one and now the other.
 """
 
 from __future__ import annotations
@@ -15,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
-from mossrules.binning import BinnedColumn, Binning, fit_binning
+from mossrules.binning import fit_binning
 from mossrules.chunks import row_ranges
-from mossrules.columns import NUMBERS
 from mossrules.experiments.protocols import one_hot
-from mossrules.rules import OPEN, Condition, Range, Rule
+from mossrules.rules import OPEN, Range, Rule
 from mossrules.table import Table
 from mossrules.training import rows_of_table
 
@@ -56,17 +59,6 @@ class Cuts:
         """Return the rule that holds where all comparisons do, on the fold's bins."""
         return Rule.of(self._ranges(comparisons))
 
-    def own_rule(self, rule: Rule, binning: Binning) -> Rule:
-        """Return a rule of ours, which has bins of its own, on the fold's bins."""
-        conditions: list[Condition] = []
-        for each in rule.conditions:
-            column = binning[each.feature]
-            if isinstance(each, Range) and column.kind in NUMBERS and each.low <= each.high:
-                (found,) = self._ranges(_comparisons(each, column)) or [Range(each.feature)]
-                each = Range(each.feature, found.low, found.high, each.missing)  # noqa: PLW2901
-            conditions.append(each)
-        return Rule.of(conditions)
-
     def _ranges(self, comparisons: Iterable[Comparison]) -> list[Range]:
         """Return one range for each column; one between two cuts is the bin that it is in."""
         bounds: dict[str, tuple[int, int]] = {}
@@ -90,16 +82,6 @@ class Cuts:
         values = self.sorted_values[name]
         rows = np.searchsorted(values, value, side="left" if strict else "right")
         return 1 + int(np.argmin(np.abs(self.below[name] - rows)))
-
-
-def _comparisons(condition: Range, column: BinnedColumn) -> list[Comparison]:
-    """Return a range of bins in the user's units."""
-    found: list[Comparison] = []
-    if condition.low > 1:
-        found.append((condition.feature, ">", column.cuts[condition.low - 2]))
-    if condition.high < OPEN:
-        found.append((condition.feature, "<=", column.cuts[condition.high - 1]))
-    return found
 
 
 def holds(

@@ -23,13 +23,13 @@ __all__ = ["draw", "means", "present"]
 COLOURS = tuple(PALETTE.values())
 MARKERS = "osD^vPX*"
 SAME = (
-    f"One definition of the same rule for all: each threshold stands for the nearest of the cuts "
-    f"that {BINS} bins of the fold's training rows have, nearest in training rows between them; "
-    "rules with the same features and the same ranges of bins are the same. For rules made on such "
-    "bins (SIRUS, MOSS) this changes nothing or little; those with thresholds of their own gain, "
-    "as near ones count as one. A linear term is found again if its column is. `Dice on rows` asks "
-    f"for no bins: rules are the same if they share {SAME_ROWS:.0%} of the rows on which either "
-    "holds, among all rows of the table."
+    "Rules with the same features and the same ranges of bins are the same. Ours are made on bins, "
+    f"and compared on these. A threshold of another package stands for the nearest of the cuts "
+    f"that {BINS} bins of the fold's training rows have, nearest in training rows between them: "
+    "for SIRUS, which has such bins, this changes nothing; those with thresholds of their own "
+    "gain, as near ones count as one. A linear term is found again if its column is. `Dice on "
+    f"rows` asks for no bins: rules are the same if they share {SAME_ROWS:.0%} of the rows on "
+    "which either holds, among all rows of the table."
 )
 SEEN = (
     "The same folds for all. Other packages see numbers: a column for each level of a category, "

@@ -176,7 +176,7 @@ def fit_ours(model: Any, fold: Fold) -> Found:
     rules = fitted.rules_
     return Found(
         r2=float(r2_score(fold.target, fitted.predict(fold.new))),
-        terms=frozenset(fold.cuts.own_rule(rule, rules.binning) for rule in rules.rules),
+        terms=frozenset(rules.rules),
         bits=np.packbits(rules.holds(fold.whole).T, axis=1),
         seconds=seconds,
         cpu=cpu,
