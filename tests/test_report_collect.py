@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from mossrules import MossClassifier, MossRegressor, RuleSet
 from mossrules.baselines import SirusClassifier
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.report import collect
+from mossrules.report.data import TargetSummary
 
 N = 240
 
@@ -208,6 +210,21 @@ def test_classifiers_have_shares_of_the_log_loss(rows):
     assert (report.link, report.outcome, report.target) == ("logit", "yes", "pain")
     assert report.title == "Rules for pain = yes"
     assert report.content()["data"]["target"]["share"] == pytest.approx((labels == "yes").mean())
+
+
+def test_infinite_levels_are_texts_and_infinite_numbers_are_nothing():
+    """JSON has neither; a reader can still choose such a level."""
+    levels = pd.Categorical([1.0, np.inf] * 20)
+    y = np.tile([0.0, 1.0], 20)
+    model = MossRegressor(1, n_trees=10, max_features=1.0).fit({"a": levels}, y)
+    content = collect(model, {"a": levels}, y, cv=None).content()
+    (column,) = content["data"]["columns"]
+    (rule,) = content["rules"]
+    assert column["choices"] == [1.0, "inf"]
+    assert {"inf", 1.0} & set(rule["tests"][0]["levels"])
+    shown = replace(collect(model), target_summary=TargetSummary("number", mean=np.inf))
+    assert shown.content()["data"]["target"]["mean"] is None
+    json.dumps(content, allow_nan=False)
 
 
 def test_a_constant_target_has_a_report_too():

@@ -31,6 +31,7 @@ from mossrules.report.data import (
     ReportPoint,
     ReportRule,
     TargetSummary,
+    plain_label,
 )
 from mossrules.report.folds import Folds, Learners, Listener, measure_rivals
 from mossrules.rules import Rule
@@ -103,7 +104,7 @@ def collect(
     found = ReportData(
         title=title or _title(own),
         target=own.target,
-        outcome=own.outcome,
+        outcome=None if own.outcome is None else plain_label(own.outcome),
         link=own.link,
         score=SCORES[own.link],
         made={"source": None, "sha256": None, "command": None, **(made or {}), **_made(started)},
@@ -213,7 +214,9 @@ def _tests(rule: Rule, rule_set: RuleSet) -> Iterable[Mapping[str, Any]]:
         else:
             yield {
                 "feature": test.feature,
-                "levels": sorted_labels(test),
+                "levels": [
+                    None if label is None else plain_label(label) for label in sorted_labels(test)
+                ],
                 "inside": test.inside,
             }
 

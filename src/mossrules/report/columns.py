@@ -9,7 +9,7 @@ import numpy as np
 from mossrules._typing import AnyArray
 from mossrules.binning import BinnedColumn
 from mossrules.columns import NUMBERS, Column, Kind, Label
-from mossrules.report.data import ColumnSummary
+from mossrules.report.data import ColumnSummary, plain_label
 
 __all__ = ["QUANTILES", "known_column", "quantiles", "seen_column"]
 
@@ -26,7 +26,7 @@ def known_column(column: BinnedColumn, *, used: bool) -> ColumnSummary:
     elif column.kind is Kind.BOOLEAN:
         typical = False
     elif column.levels:
-        typical = column.levels[0]
+        typical = plain_label(column.levels[0])
     return ColumnSummary(
         column.name, column.kind.value, used, typical=typical, choices=_choices(column)
     )
@@ -37,7 +37,7 @@ def seen_column(column: BinnedColumn, values: Column, n_rows: int, *, used: bool
     found = values.read(0, n_rows)
     if values.kind in NUMBERS:
         return _numbers(column, found, used=used)
-    present = [label for label in found.tolist() if label is not None]
+    present = [plain_label(label) for label in found.tolist() if label is not None]
     counts = Counter(present).most_common()
     named = [(label, count) for label, count in counts[:MANY_LEVELS] if count >= FEW_ROWS]
     rest = len(present) - sum(count for _, count in named)
@@ -86,4 +86,4 @@ def _numbers(column: BinnedColumn, values: AnyArray, *, used: bool) -> ColumnSum
 
 
 def _choices(column: BinnedColumn) -> tuple[Label, ...] | None:
-    return tuple(column.levels) if column.levels else None
+    return tuple(map(plain_label, column.levels)) if column.levels else None

@@ -22,6 +22,7 @@ __all__ = [
     "ReportPoint",
     "ReportRule",
     "TargetSummary",
+    "plain_label",
 ]
 
 FORMAT, VERSION = "mossrules report", 1
@@ -157,12 +158,15 @@ class ReportData:
         return f"ReportData({len(self.points)} points, {len(self.rules)} rules{folds})"
 
 
+def plain_label(label: Label) -> Label:
+    """Return a label as JSON can hold it: an infinite number as its text."""
+    return str(label) if isinstance(label, float) and math.isinf(label) else label
+
+
 def _plain(value: Any) -> Any:
-    """Return a value without what JSON lacks: NaN is nothing, and an infinite label its text."""
+    """Return a value without what JSON lacks: a number that is not finite is nothing."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    return value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
