@@ -69,6 +69,19 @@ def test_an_estimator_says_how_it_searches(diabetes, candidates):
     assert candidates_for(*diabetes, **generation(model)).pool == candidates.pool
 
 
+def test_inner_nodes_are_candidates_if_asked_for(diabetes, candidates):
+    """Rules of one condition join those of the leaves, which are found as often as before."""
+    model = MossRegressor(5, inner_nodes=True, **SEARCH).fit(*diabetes)
+    assert model.pool_ == candidates_for(*diabetes, inner_nodes=True, **SEARCH).pool
+    found = dict(zip(model.pool_.rules, model.pool_.counts.tolist(), strict=True))
+    leaves = dict(zip(candidates.pool.rules, candidates.pool.counts.tolist(), strict=True))
+    assert {len(rule.conditions) for rule in found.keys() - leaves.keys()} == {1}
+    # A leaf may have a single condition too, as inner nodes have: it is found more often then.
+    for rule, count in leaves.items():
+        assert found[rule] == count or (len(rule.conditions) == 1 and found[rule] > count)
+    assert generation(MossRegressor(inner_nodes=True))["inner_nodes"] is True
+
+
 def test_sharing_candidates_reads_no_rows(candidates, monkeypatch):
     """Neither rows nor forests are needed once candidates are there."""
     for module, name in [

@@ -4,13 +4,12 @@ import base64
 import hashlib
 import json
 import re
-import sys
 from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
 
-from mossrules.exceptions import InvalidFile, MissingDependency
+from mossrules.exceptions import InvalidFile
 from mossrules.report.render import render, write_report
 from report_contents import HOSTILE, as_classifier, made_report, without_rows, without_rules
 
@@ -290,10 +289,3 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path):
     assert written == render(made_report()).encode()
     with pytest.raises(InvalidFile, match="folder does not exist"):
         write_report(tmp_path / "nowhere" / "report.html", made_report())
-
-
-def test_without_jinja2_the_extra_is_named(monkeypatch):
-    """The error says which package is wanted and how to get it."""
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingDependency, match=r'pip install "mossrules\[report\]"'):
-        render(made_report())

@@ -111,6 +111,7 @@ def moss_parameters(moss: Moss, table: Columns, target: str) -> dict[str, Any]:
     return {
         "time_limit": moss.time_limit,
         "gamma": number_or_word(moss.gamma),
+        "inner_nodes": moss.inner_nodes,
         "constraints": read_constraints(moss, table, target),
     }
 

@@ -160,6 +160,14 @@ class Moss:
             rich_help_panel=MODEL,
         ),
     ] = "auto"
+    inner_nodes: Annotated[
+        bool,
+        typer.Option(
+            "--inner-nodes",
+            help="Take the inner nodes of trees for rules too: shorter ones, and more stable.",
+            rich_help_panel=MODEL,
+        ),
+    ] = False
     never_use: Annotated[
         list[str] | None,
         _several("--never-use", "FEATURE", "No rule looks at this feature", CONSTRAINTS),

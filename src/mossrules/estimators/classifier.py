@@ -42,8 +42,8 @@ class MossClassifier(MossEstimator, RuleClassifier):
 
     Parameters
     ----------
-    max_rules, stability, cv, ties, n_trees, max_depth, n_bins, max_features, generator, solver, \
-gap, time_limit, constraints, random_state, n_jobs, verbose
+    max_rules, stability, cv, ties, n_trees, max_depth, n_bins, max_features, inner_nodes, \
+generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         As in `MossRegressor`; of more than two classes, of and for each rule set. "auto" looks at
         the share of the log-loss that rules explain, where `MossRegressor` looks at R2.
     gamma : float or "auto", default="auto"
@@ -100,6 +100,7 @@ gap, time_limit, constraints, random_state, n_jobs, verbose
         max_depth: int = 2,
         n_bins: int = 8,
         max_features: float = 0.5,
+        inner_nodes: bool = False,
         generator: Any = "forest",
         solver: Method = "auto",
         gap: float = 1e-3,
@@ -121,6 +122,7 @@ gap, time_limit, constraints, random_state, n_jobs, verbose
             max_depth=max_depth,
             n_bins=n_bins,
             max_features=max_features,
+            inner_nodes=inner_nodes,
             generator=generator,
             solver=solver,
             gap=gap,

@@ -33,6 +33,8 @@ def generation(estimator: Any) -> dict[str, Any]:
     include = required_rules(check_constraints(getattr(estimator, "constraints", None)))
     if include:
         found["include"] = include
+    if getattr(estimator, "inner_nodes", False):  # which not every learner can ask for
+        found["inner_nodes"] = True
     if is_classifier(estimator):
         found["patterns"] = True
     return found

@@ -70,6 +70,7 @@ class MossEstimator(RuleEstimator):
         max_depth: int = 2,
         n_bins: int = 8,
         max_features: float = 0.5,
+        inner_nodes: bool = False,
         generator: Any = "forest",
         solver: Method = "auto",
         gap: float = 1e-3,
@@ -89,6 +90,7 @@ class MossEstimator(RuleEstimator):
         self.max_depth = max_depth
         self.n_bins = n_bins
         self.max_features = max_features
+        self.inner_nodes = inner_nodes
         self.generator = generator
         self.solver = solver
         self.gap = gap

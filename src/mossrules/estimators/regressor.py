@@ -48,6 +48,9 @@ class MossRegressor(MossEstimator, RuleRegressor):
         The forest: trees, their depth (1 to 6), bins of a numeric column, and share of the columns
         that each split looks at. The paper has 500 trees, 10 bins and a third of the columns; what
         the defaults rest on is in docs/estimator.md.
+    inner_nodes : bool, default=False
+        Whether the inner nodes of trees are candidates too: rules with fewer conditions, which
+        come out again more often.
     generator : "forest", "noisy-target", or a fitted ensemble, default="forest"
         Where rules come from; see `find_candidates`. Wrap an ensemble of scikit-learn in
         `FittedEnsemble` for cross-validation, which would clone, and so empty, a bare one.

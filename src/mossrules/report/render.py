@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mossrules._files import write_file
-from mossrules.exceptions import MissingDependency
 from mossrules.report.numbers import number, odds_ratio, percent
 from mossrules.report.view import label_words, make_view
 
@@ -37,7 +36,7 @@ class Content(Protocol):
 
 def render(data: Content) -> str:
     """Return the page of a report as HTML."""
-    jinja2 = _load_jinja2()
+    jinja2, markupsafe = import_module("jinja2"), import_module("markupsafe")  # only when needed
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -53,7 +52,7 @@ def render(data: Content) -> str:
     }
     content = data.content()
     styles, script = ("\n".join(map(_read, names)) for names in (STYLES, SCRIPTS))
-    safe = import_module("markupsafe").Markup
+    safe = markupsafe.Markup
     view = {
         **make_view(content),
         "styles": safe(styles),
@@ -104,13 +103,3 @@ def _hash(text: str) -> str:
 def _read(name: str) -> str:
     """Return a file of the page."""
     return (files("mossrules.report") / "page" / name).read_text(encoding="utf-8")
-
-
-def _load_jinja2() -> Any:
-    try:
-        return import_module("jinja2")
-    except ImportError as failure:
-        raise MissingDependency(
-            f"Reports need jinja2, which could not be loaded ({failure}); "
-            'run pip install "mossrules[report]".'
-        ) from failure
