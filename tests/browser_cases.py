@@ -65,18 +65,23 @@ def running_browser() -> Iterator[Browser]:
 
 
 class Visit:
-    """A page in a window of its own, and a list of what it did that a report must never do."""
+    """A page in a window of its own, and a list of what it did that a report must never do.
 
-    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
+    A `script` runs before those of the page; other options are those of playwright's contexts.
+    """
+
+    def __init__(self, browser: Browser, path: Path, *, script: str = "", **options: Any) -> None:
         self.offences: list[str] = []
         self._address = path.resolve().as_uri()
         self._context = browser.new_context(**options)
         self.page: Page = self._context.new_page()
+        self.page.set_default_timeout(10_000)  # milliseconds
         self._context.on("page", lambda page: self._note("opened a window", page.url))
         self.page.on("request", self._on_request)
         self.page.on("console", self._on_console)
         self.page.on("pageerror", lambda error: self._note("raised", str(error)))
         self.page.on("dialog", self._on_dialog)
+        self.page.add_init_script(script)
         self.page.goto(self._address)
 
     def close(self) -> None:
