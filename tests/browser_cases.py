@@ -73,9 +73,9 @@ class Visit:
     def __init__(self, browser: Browser, path: Path, *, script: str = "", **options: Any) -> None:
         self.offences: list[str] = []
         self._address = path.resolve().as_uri()
-        self._context = browser.new_context(**options)
+        self._context = browser.new_context(reduced_motion="reduce", **options)
         self.page: Page = self._context.new_page()
-        self.page.set_default_timeout(10_000)  # milliseconds
+        self.page.set_default_timeout(60_000)  # milliseconds; a busy machine is slow
         self._context.on("page", lambda page: self._note("opened a window", page.url))
         self.page.on("request", self._on_request)
         self.page.on("console", self._on_console)

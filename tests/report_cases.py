@@ -12,8 +12,6 @@ import pandas as pd
 from model_cases import later_rows
 from mossrules import MossClassifier, MossRegressor, RuleSet
 from mossrules.baselines import SirusRegressor
-from mossrules.report import collect
-from mossrules.report.render import write_report
 
 MARKUP = "<script>alert(1)</script>"
 PICTURE = '"><img src=x onerror=alert(2)>'
@@ -95,8 +93,7 @@ def report_classes(folder: Path) -> Report:
 
 
 def _report(path: Path, model: Any, X: pd.DataFrame, y: pd.Series, **how: Any) -> Report:
-    data = collect(model, X, y, **how, points=SHARES, title=TITLE)
-    write_report(path, data)
+    data = model.report(path, X, y, **how, points=SHARES, title=TITLE)
     frontier = model.frontier(SHARES, 0.01)
     by_share = {
         frontier.share(point.stability): model.select(index=position, frontier=frontier).rules_
