@@ -147,7 +147,7 @@ def test_codes_that_do_not_fit_are_made_again_in_each_pass(tmp_path, frame, monk
     table = frame.drop(columns="kind")
     table.to_parquet(tmp_path / "data.parquet", row_group_size=70)
     expected = digest(regressor().fit(table, "y"))
-    monkeypatch.setattr("mossrules.encoded.memory_bytes", lambda: 0)
+    monkeypatch.setattr("mossrules.chunks.memory_bytes", lambda: 0)
     assert digest(regressor().fit(tmp_path / "data.parquet", "y")) == expected
 
 

@@ -9,6 +9,7 @@ parts of files, are `LocalChunks`, worked on by threads.
 from __future__ import annotations
 
 import operator
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -139,18 +140,24 @@ class ChunkSource(ABC, Generic[Item]):
     @abstractmethod
     def split(
         self,
-        work: Callable[[Item], Sequence[New]],
+        work: Callable[..., Sequence[New]],
         *,
         keep: bool,
+        beside: Sequence[tuple[Any, ...]] | None = None,
         n_jobs: int = 1,
         stage: str = "",
         progress: Progress | None = None,
     ) -> ChunkSource[New]:
-        """Return what becomes of the chunks: of each, one or more.
+        """Return what becomes of the chunks: of each, one or more or none.
 
         With `keep`, the work is done now and its results stay where they are made; without, it is
-        done again in each fold.
+        done again in each fold. `beside` has further arguments of the work for each chunk.
         """
+
+    @property
+    @abstractmethod
+    def memory(self) -> int:
+        """Bytes of memory where the chunks are."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[Item]:
@@ -185,7 +192,8 @@ def only_fold(found: list[Result]) -> Result:
     raise InvalidParameter("There is nothing to fold over: no chunk has any rows.")
 
 
-def _itself(item: Any) -> Sequence[Any]:
+def itself(item: Any) -> Sequence[Any]:
+    """Return an item as its only part."""
     return (item,)
 
 
@@ -198,7 +206,7 @@ class LocalChunks(ChunkSource[Item]):
     """
 
     items: Sequence[Any]
-    parts: Callable[[Any], Sequence[Item]] = _itself
+    parts: Callable[[Any], Sequence[Item]] = itself
     reads: bool = False
 
     def fold(
@@ -223,29 +231,38 @@ class LocalChunks(ChunkSource[Item]):
 
     def split(
         self,
-        work: Callable[[Item], Sequence[New]],
+        work: Callable[..., Sequence[New]],
         *,
         keep: bool,
+        beside: Sequence[tuple[Any, ...]] | None = None,
         n_jobs: int = 1,
         stage: str = "",
         progress: Progress | None = None,
     ) -> LocalChunks[New]:
         """Return what becomes of the chunks, made now and kept, or made in each fold."""
+        more = [()] * len(self.items) if beside is None else beside
+        items = list(zip(self.items, more, strict=True))
+        parts = partial(split_parts, self.parts, work)
         if not keep:
-            return LocalChunks(self.items, partial(_parts_of_parts, self.parts, work), self.reads)
+            return LocalChunks(items, parts, self.reads)
 
         def made(position: int) -> dict[int, list[New]]:
-            return {position: _parts_of_parts(self.parts, work, self.items[position])}
+            return {position: parts(items[position])}
 
         found = fold(
             made,
-            range(len(self.items)),
+            range(len(items)),
             operator.ior,
             n_jobs=n_jobs + self.reads,
             stage=stage,
             progress=progress,
         )
         return LocalChunks([part for position in sorted(found) for part in found[position]])
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory of this machine, or four gigabytes where it does not tell."""
+        return memory_bytes()
 
     def __iter__(self) -> Iterator[Item]:
         for item in self.items:
@@ -255,7 +272,19 @@ class LocalChunks(ChunkSource[Item]):
         return len(self.items)
 
 
-def _parts_of_parts(
-    parts: Callable[[Any], Sequence[Item]], work: Callable[[Item], Sequence[New]], item: Any
+def split_parts(
+    parts: Callable[[Any], Sequence[Item]],
+    work: Callable[..., Sequence[New]],
+    item: tuple[Any, tuple[Any, ...]],
 ) -> list[New]:
-    return [new for part in parts(item) for new in work(part)]
+    """Return what becomes of the parts of an item, with what there is beside it."""
+    inner, beside = item
+    return [new for part in parts(inner) for new in work(part, *beside)]
+
+
+def memory_bytes() -> int:
+    """Return the memory of this machine, or four gigabytes where it does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 4 << 30

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 from dataclasses import dataclass
 from functools import partial
 
@@ -74,11 +73,11 @@ def encode_table(
     """Return the codes, target and weights of all rows.
 
     Where they are not kept they are made from the rows again in each pass, which takes no memory;
-    by default they are kept if they take at most half of that of this machine.
+    by default they are kept if they take at most half of that where the rows are.
     """
     if keep is None:
         bytes_per_row = len(binning.columns) + 8 * (2 if rows.is_weighted else 1)
-        keep = rows.n_rows * bytes_per_row <= memory_bytes() // 2
+        keep = rows.n_rows * bytes_per_row <= rows.chunks.memory // 2
     span = target_span(rows, n_jobs=n_jobs)
     grid = TargetGrid.from_range(*span)
     moments = rows.chunks.fold(partial(_moments, grid, span), operator.add, n_jobs=n_jobs)
@@ -98,14 +97,6 @@ def encode_table(
         weight_step=1.0 if rows.weight_step is None else rows.weight_step,
         moments=moments,
     )
-
-
-def memory_bytes() -> int:
-    """Return the memory of this machine, or four gigabytes where it does not tell."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 4 << 30
 
 
 def target_span(rows: TrainingRows, *, n_jobs: int = 1) -> Span:

@@ -62,12 +62,15 @@ class RowChunk:
 class TrainingRows:
     """All rows: their columns by name, kind and levels, and the chunks they come in.
 
+    `spans` are the rows of each chunk, by their places as they are given.
+
     Weights of rows are integers, of which one is `weight_step`; it is None where all count alike.
     """
 
     columns: tuple[Column, ...]
     n_rows: int
     chunks: ChunkSource[RowChunk]
+    spans: Sequence[RowRange]
     weight_step: float | None = None
     named: bool = True
 
@@ -88,7 +91,7 @@ def rows_of_table(
     goal = None if target is None else partial(_part_of, target)
     reads = bool(table.parts)
     chunks = LocalChunks[RowChunk](ranges, partial(_chunk_of, table, row_weights, goal), reads)
-    return TrainingRows(table.columns, table.n_rows, chunks, step, table.named)
+    return TrainingRows(table.columns, table.n_rows, chunks, ranges, step, table.named)
 
 
 def _chunk_of(

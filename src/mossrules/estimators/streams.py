@@ -18,7 +18,7 @@ import numpy as np
 
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.chunks import Progress
-from mossrules.columns import NUMBERS, Column, Label
+from mossrules.columns import Column, Label
 from mossrules.encoded import target_span
 from mossrules.estimators.labels import (
     check_class_weight,
@@ -43,6 +43,7 @@ from mossrules.training import Goal, RowChunk, TrainingRows
 
 __all__ = ["Streamed", "StreamedLabels", "stream_labels", "stream_rows", "with_target"]
 
+ByPlace = dict[int, AnyArray]  # values of some chunks, by the place of their first row
 ReadTarget = Callable[[Column, int, int], FloatArray]
 
 
@@ -127,8 +128,14 @@ def stream_rows(
     if weights is not None:
         integers = np.zeros(given.n_rows, dtype=np.int64)
         integers[used], step = integer_weights(weights[used], total)
-    renumber = partial(_renumbered, numbers, integers, None if plain else times)
-    chunks = given.chunks.split(renumber, keep=False)
+    beside = [
+        tuple(
+            None if each is None else each[span.start : span.stop]
+            for each in (numbers, integers, None if plain else times)
+        )
+        for span in given.spans
+    ]
+    chunks = given.chunks.split(_renumbered, keep=False, beside=beside)
     return replace(given, chunks=chunks, n_rows=total, weight_step=step)
 
 
@@ -158,9 +165,14 @@ def gather(
     progress: Progress | None = None,
 ) -> AnyArray:
     """Return what some work makes of each chunk, one after the other in the order of chunks."""
-    found: dict[int, AnyArray] = rows.chunks.fold(
-        partial(_by_place, work), operator.or_, n_jobs=n_jobs, stage=stage, progress=progress
+    return _joined(
+        rows.chunks.fold(
+            partial(_by_place, work), operator.or_, n_jobs=n_jobs, stage=stage, progress=progress
+        )
     )
+
+
+def _joined(found: ByPlace) -> AnyArray:
     return np.concatenate([found[place] for place in sorted(found)])
 
 
@@ -270,7 +282,11 @@ def _is_label(label: Label, column: Column, start: int, stop: int) -> FloatArray
 # --- one chunk ------------------------------------------------------------------------------------
 
 
-def _by_place(work: Any, chunk: RowChunk) -> dict[int, AnyArray]:
+def _itself(found: ByPlace) -> ByPlace:
+    return found
+
+
+def _by_place(work: Any, chunk: RowChunk) -> ByPlace:
     return {chunk.place: work(chunk)}
 
 
@@ -289,45 +305,46 @@ def _weights_of(chunk: RowChunk) -> IntArray:
 def _key(given: TrainingRows, position: int, n_jobs: int, rows: IntArray) -> FloatArray:
     """Return numbers by which to sort some rows on a column."""
     order = np.argsort(rows, kind="stable")
-    found = gather(given, partial(_pick, position, rows[order]), n_jobs=n_jobs)
+    ordered = rows[order]
+    first = np.searchsorted(ordered, [span.start for span in given.spans])
+    last = np.searchsorted(ordered, [span.stop for span in given.spans])
+    beside = [(ordered[a:b],) for a, b in zip(first, last, strict=True)]
+    chunks = given.chunks.split(partial(_pick, position), keep=False, beside=beside)
+    found = _joined(chunks.fold(_itself, operator.or_, n_jobs=n_jobs))
     values = np.empty_like(found)
     values[order] = found
     return column_key(given.columns[position].kind, values)
 
 
-def _pick(position: int, rows: IntArray, chunk: RowChunk) -> AnyArray:
-    """Return the values of a column at those of some rows, in ascending order, that are here."""
-    first, last = np.searchsorted(rows, [chunk.place, chunk.place + len(chunk)])
-    column = chunk.table.columns[position]
-    if first == last:
-        return np.empty(0, np.float64 if column.kind in NUMBERS else object)
-    values = chunk.read(column)[rows[first:last] - chunk.place]
+def _pick(position: int, chunk: RowChunk, rows: IntArray) -> list[ByPlace]:
+    """Return the values of a column at some rows of the chunk, if there are any."""
+    if len(rows) == 0:
+        return []
+    values = chunk.read(chunk.table.columns[position])[rows - chunk.place]
     if values.dtype == object:  # one string for all that are alike
         same: dict[Any, Any] = {}
         values[:] = [same.setdefault(label, label) for label in values]
-    return values
+    return [{chunk.place: values}]
 
 
 def _renumbered(
-    numbers: AnyArray, weights: IntArray | None, times: IntArray | None, chunk: RowChunk
+    chunk: RowChunk, numbers: AnyArray, weights: IntArray | None, times: IntArray | None
 ) -> list[RowChunk]:
     """Return a chunk of rows that are numbered by place with the numbers and weights they get."""
-    here = slice(chunk.place, chunk.place + len(chunk))
     if times is None:
-        return [replace(chunk, start=0, places=numbers[here])]
-    often = times[here]
-    picked = np.repeat(np.arange(len(chunk)), often)
+        return [replace(chunk, start=0, places=numbers)]
+    picked = np.repeat(np.arange(len(chunk)), times)
     if not len(picked):
         return []
-    firsts = np.cumsum(often) - often
-    among = numbers[here].astype(np.int64)[picked] + np.arange(len(picked)) - firsts[picked]
+    firsts = np.cumsum(times) - times
+    among = numbers.astype(np.int64)[picked] + np.arange(len(picked)) - firsts[picked]
     start = int(among.min())
     return [
         replace(
             chunk,
             start=start,
             places=(among - start).astype(np.uint32),
-            weights=None if weights is None else weights[here][picked],
+            weights=None if weights is None else weights[picked],
             picked=picked,
         )
     ]
