@@ -18,6 +18,7 @@ SUBJECTS = (
     "statistics",
     "path",
     "memory",
+    "big",
     "agreement",
     "solver",
     "methods",

@@ -181,6 +181,7 @@ class PeakMemory:
     """
 
     grown: float = math.nan
+    highest: float = math.nan  # of the whole process
 
     @staticmethod
     def require() -> None:
@@ -198,7 +199,8 @@ class PeakMemory:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.grown = _status_megabytes("VmHWM") - self._before
+        self.highest = _status_megabytes("VmHWM")
+        self.grown = self.highest - self._before
 
 
 def _status_megabytes(key: str) -> float:

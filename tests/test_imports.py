@@ -12,8 +12,8 @@ PACKAGE = Path(mossrules.__file__).parent
 FLOW = [
     "_version", "_provenance", "_typing", "_warn", "exceptions", "_checks", "_files", "_frames",
     "_kernels", "columns", "chunks",
-    "table", "files", "grid", "training", "binning", "encoded", "forest", "generators", "rules",
-    "pool", "statistics", "patterns",
+    "table", "files", "grid", "training", "clusters", "binning", "encoded", "forest",
+    "generators", "rules", "pool", "statistics", "patterns",
     "solver._kernels", "solver.limits", "solver.selection", "solver.problem", "solver.logistic",
     "solver.options", "solver.relaxation",
     "solver.verification", "solver.result", "solver.instance", "solver.heuristics", "solver.root",

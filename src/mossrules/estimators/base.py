@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mossrules._typing import AnyArray, FloatArray
 from mossrules.candidates import Candidates
+from mossrules.clusters import is_dask, predict_partitions
 from mossrules.columns import Label
 from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.estimators.inputs import (
@@ -97,6 +99,20 @@ class RuleEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # sklearn has no
         check_is_fitted(self)
         return read_features(self, X, self._target)
 
+    def _by_partition(self, X: Any, method: Callable[..., AnyArray]) -> Any:
+        """Return what a method predicts for each partition of a Dask collection."""
+        check_is_fitted(self)
+        slim = copy(self)  # without what is large and not for predictions
+        for name in ("candidates_", "pool_", "problem_", "solution_", "_frontiers"):
+            slim.__dict__.pop(name, None)
+        if hasattr(slim, "estimators_"):
+            slim.estimators_ = {}
+        columns = getattr(self, "feature_names_in_", None)
+        empty: Any = np.empty((1, self.n_features_in_))
+        if columns is not None:
+            empty = {name: [np.nan] for name in columns.tolist()}
+        return predict_partitions(X, partial(method, slim), method(slim, empty)[:0])
+
     @property
     def feature_importances_(self) -> FloatArray:
         """Share of each column of X in what the rules move; all 0 where they move nothing."""
@@ -123,7 +139,8 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or two-dimensional array
             Or files: a path, a pattern such as "data/*.parquet", a list of these, or what
-            `mossrules.files.scan_files` returns. They are read in parts, and never whole.
+            `mossrules.files.scan_files` returns. They are read in parts, and never whole. Or a Dask
+            frame or array, which is worked on where its partitions are.
         y : one number per row, or the name of the target's column in X
         sample_weight : one non-negative number per row
             Whole numbers are repetitions of rows, exactly, unless they add up to more than ten
@@ -154,7 +171,13 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the prediction for each row; bit for bit that of `rules_`."""
+        """Return the prediction for each row; bit for bit that of `rules_`.
+
+        Those of a Dask collection are lazy, and one as well.
+        """
+        if is_dask(X):
+            lazy: FloatArray = self._by_partition(X, type(self).predict)
+            return lazy
         table = self._features(X)  # which refuses a model that is not fitted
         return self.rules_.predict(table)
 
@@ -188,7 +211,8 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or two-dimensional array
             Or files: a path, a pattern such as "data/*.parquet", a list of these, or what
-            `mossrules.files.scan_files` returns. They are read in parts, and never whole.
+            `mossrules.files.scan_files` returns. They are read in parts, and never whole. Or a Dask
+            frame or array, which is worked on where its partitions are.
         y : one label per row (text, truth values or whole numbers), or the name of the target's
             column in X
         sample_weight : one non-negative number per row
@@ -280,16 +304,25 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return log-odds of the second class (rows,), or of each of several (rows, classes)."""
+        if is_dask(X):
+            lazy: FloatArray = self._by_partition(X, type(self).decision_function)
+            return lazy
         table = self._features(X)
         return self.rules_.decision_function(table)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, in the order of `classes_`: (rows, classes)."""
+        if is_dask(X):
+            lazy: FloatArray = self._by_partition(X, type(self).predict_proba)
+            return lazy
         table = self._features(X)
         return self.rules_.predict_proba(table)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row."""
+        if is_dask(X):
+            lazy: FloatArray = self._by_partition(X, type(self).predict)
+            return lazy
         totals = self.decision_function(X)
         codes = (totals > 0).astype(np.int64) if totals.ndim == 1 else totals.argmax(axis=1)
         return np.asarray(self.classes_[codes])

@@ -19,6 +19,7 @@ from mossrules._typing import FloatArray
 from mossrules._warn import warn_user
 from mossrules.candidates import Candidates, read_weights
 from mossrules.chunks import resolve_n_jobs
+from mossrules.clusters import is_dask, rows_of_dask
 from mossrules.columns import Column
 from mossrules.estimators.labels import Labelled, read_labels, weigh_classes
 from mossrules.estimators.order import Rows, settle_rows
@@ -50,9 +51,10 @@ def stream_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows 
     X = opened(X)
     if not is_streamed(X):
         return read_training(estimator, X, y, sample_weight)
-    given, weights = _read_given(estimator, X, y, sample_weight)
-    jobs = _jobs(estimator)
-    return Streamed(stream_rows(with_target(given, y), weights, n_jobs=jobs))
+    given, y, weights = _read_given(estimator, X, y, sample_weight)
+    named = hasattr(estimator, "feature_names_in_")
+    rows = stream_rows(with_target(given, y), weights, n_jobs=_jobs(estimator))
+    return Streamed(replace(rows, named=named))
 
 
 def stream_labelled(
@@ -62,8 +64,9 @@ def stream_labelled(
     X = opened(X)
     if not is_streamed(X):
         return read_labelled(estimator, X, y, sample_weight, class_weight)
-    given, weights = _read_given(estimator, X, y, sample_weight)
-    return stream_labels(given, y, weights, class_weight, n_jobs=_jobs(estimator))
+    given, y, weights = _read_given(estimator, X, y, sample_weight)
+    labelled = stream_labels(given, y, weights, class_weight, n_jobs=_jobs(estimator))
+    return replace(labelled, named=hasattr(estimator, "feature_names_in_"))
 
 
 def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Rows:
@@ -101,19 +104,29 @@ def _read(
 
 def is_streamed(X: Any) -> bool:
     """Tell whether rows are somewhere else, and come in chunks."""
-    return isinstance(X, Table) and bool(X.parts)
+    return is_dask(X) or (isinstance(X, Table) and bool(X.parts))
 
 
 def _read_given(
     estimator: Any, X: Any, y: Any, sample_weight: Any
-) -> tuple[TrainingRows, FloatArray | None]:
-    """Return rows in chunks as they are given, the target among their columns."""
-    given = rows_of_table(X, X.parts)
+) -> tuple[TrainingRows, Any, FloatArray | None]:
+    """Return rows in chunks as they are given, their target, and weights.
+
+    The target is one of their columns, by name, or values.
+    """
+    if is_dask(X):
+        named = hasattr(X, "columns")
+        given, y = rows_of_dask(X, y)
+    else:
+        given, named = rows_of_table(X, X.parts), True
     _check_size(given.n_rows)
     weights = read_weights(sample_weight, given.n_rows)
     names = [each.name for each in given.columns if not (isinstance(y, str) and each.name == y)]
-    _check_names(estimator, dict.fromkeys(names), reset=True)
-    return given, weights
+    if named:
+        _check_names(estimator, dict.fromkeys(names), reset=True)
+    else:
+        _check_names(estimator, np.empty((1, len(names))), reset=True)
+    return given, y, weights
 
 
 def _jobs(estimator: Any) -> int:
@@ -157,6 +170,8 @@ def read_features(estimator: Any, X: Any, target: str | None) -> Table:
 
 def target_name(y: Any) -> str | None:
     """Return the name of the target if it has one: that of its column, or of a series."""
+    if is_dask(y) and not hasattr(y, "divisions"):
+        return None  # an array, whose name is not for people
     name = y if isinstance(y, str) else getattr(y, "name", None)
     return name if isinstance(name, str) and name else None
 

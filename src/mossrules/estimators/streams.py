@@ -216,6 +216,7 @@ class StreamedLabels:
     weights: FloatArray | None
     class_weight: Any
     n_jobs: int
+    named: bool = True
 
     @cached_property
     def codes(self) -> IntArray:
@@ -248,7 +249,8 @@ class StreamedLabels:
         else:
             given = 1.0 if weights is None else weights
             weights = scaled_weights(given * self.factors[self.codes])
-        return Streamed(stream_rows(rows, weights, repeats, n_jobs=self.n_jobs))
+        rows = stream_rows(rows, weights, repeats, n_jobs=self.n_jobs)
+        return Streamed(replace(rows, named=self.named))
 
 
 def stream_labels(
