@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from cases import hard_problem
+from cases import hard_problem, limited_problem
 from mossrules.exceptions import InfeasibleProblem, InvalidFile, InvalidParameter
 from mossrules.frontier import (
     approximate_frontier,
@@ -131,6 +131,16 @@ def test_a_frontier_survives_json_bit_for_bit():
     again = frontier_from_json(frontier_to_json(frontier))
     assert frontier_to_json(again) == frontier_to_json(frontier)
     assert repr(again) == repr(frontier)
+
+
+@pytest.mark.parametrize("seed", [3, 58])
+def test_certificates_survive_json(seed):
+    """Also those of problems with limits on rules, whose dual points have prices."""
+    problem = limited_problem(seed).at(0)
+    again = frontier_from_json(frontier_to_json(solve_frontier(problem, [0, problem.eps_max])))
+    for entry in again.entries:
+        check = entry.solution.verify(problem.at(entry.floor))
+        assert check.passed, str(check)
 
 
 @pytest.mark.parametrize("damage", ["", "nonsense", "[]", '{"format": "mossrules frontier"}'])

@@ -65,8 +65,8 @@ def parse(
         raise InvalidFile(f"{what} is not of a {form}; {remedy}.")
     if content.get("version") != version:
         raise InvalidFile(
-            f"{what} has format version {content.get('version')!r} and this release reads version "
-            f"{version}; use the release that wrote it."
+            f"{what} has format version {repr(content.get('version'))[:50]} and this release reads "
+            f"version {version}; use the release that wrote it."
         )
     return content
 
@@ -125,6 +125,7 @@ def entry_to_dict(entry: FrontierPoint) -> dict[str, Any]:
             "bound": dual.bound,
             "fixed_in": dual.fixed_in.tolist(),
             "fixed_out": dual.fixed_out.tolist(),
+            "prices": dual.prices.tolist(),
         },
     }  # fmt: skip
 
@@ -154,6 +155,7 @@ def entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
             bound=float(read_number(dual["bound"])),
             fixed_in=read_positions(dual["fixed_in"]),
             fixed_out=read_positions(dual["fixed_out"]),
+            prices=read_numbers(dual.get("prices", [])),  # files of earlier releases have none
         ),
     )  # fmt: skip
     if len(solution.support) != len(solution.weights):
