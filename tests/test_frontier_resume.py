@@ -595,6 +595,7 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_kept(content, tmp_path):
         {"cuts": []},
         {"cuts": [[{"rules": [10**6], "z": [1.0]}]] * 3},
         {"cuts": [[{"rules": [0], "z": []}]] * 3},
+        {"cuts": [[{"rules": [0], "z": [-3.0]}]] * 3},
     ],
     ids=str,
 )
@@ -608,6 +609,31 @@ def test_a_damaged_checkpoint_is_refused_and_kept(damage, tmp_path):
     with pytest.raises(InvalidFile, match="remove it"):
         solve_frontier(problem, [0, 9, 18], method, options, checkpoint=path)
     assert path.read_text() == content
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"support": [0, 1, 99]},
+        {"support": [0, 1, 2, 3], "weights": [1.0] * 4},
+        {"stability": 0},
+        {"loss": 1e9},
+        {"loss": "inf", "bound": 0.0},
+        {"floor": 10**6},
+        {"status": "INFEASIBLE", "loss": "inf", "support": [], "weights": []},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("case", CASES[1:3], ids=str)
+def test_a_point_that_the_problem_contradicts_is_refused(case, damage, tmp_path):
+    """A walk that believed in a wrong stability would not come to an end."""
+    path = tmp_path / "frontier.json"
+    solve_frontier(*arguments(case), checkpoint=path)
+    content = json.loads(path.read_text())
+    content["entries"][-1] |= damage
+    path.write_text(json.dumps(content))
+    with pytest.raises(InvalidFile, match="remove it"):
+        solve_frontier(*arguments(case), checkpoint=path)
 
 
 def test_a_directory_is_no_checkpoint(tmp_path):

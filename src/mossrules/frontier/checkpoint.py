@@ -117,16 +117,26 @@ class Checkpoint:
                 "it or choose another path."
             )
         with damage_is(f"The checkpoint {self.path} is damaged", "remove it to start again"):
-            entries = [entry_from_dict(entry) for entry in content["entries"]]
+            entries = [self._checked(entry_from_dict(entry)) for entry in content["entries"]]
             self.entries = {entry.floor: entry for entry in entries}
             made = [
                 [_point_of_cut(cut, self.problem.m) for cut in each] for each in content["cuts"]
             ]
             self.cuts = dict(zip(self.entries, made, strict=True))
 
+    def _checked(self, entry: FrontierPoint) -> FrontierPoint:
+        """Refuse a point that the problem contradicts: a run that believed it would go astray."""
+        problem, told = self.problem.at(entry.floor), entry.solution
+        # Without limits there is a selection at any floor.
+        missing = not told.has_selection and problem.constraints is None
+        if missing or not told.verify(problem, quick=True).passed:
+            raise ValueError(f"the point at floor {entry.floor} is none of the problem")
+        return entry
+
 
 def _point_of_cut(content: Mapping[str, Any], m: int) -> Point:
     rules, z = read_positions(content["rules"]), read_numbers(content["z"])
-    if len(rules) != len(z) or rules.max(initial=0) >= m:
+    inside = len(rules) == len(z) and rules.max(initial=0) < m
+    if not inside or not ((z > 0.0) & (z <= 1.0)).all():
         raise ValueError("a cut is not at a point of the problem")
     return rules, z

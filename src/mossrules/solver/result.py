@@ -141,8 +141,11 @@ class Solution:
         """Relative distance between loss and bound; NaN when nothing is feasible."""
         return relative_gap(self.loss, self.bound) if self.has_selection else np.nan
 
-    def verify(self, problem: SelectionProblem) -> Verification:
+    def verify(self, problem: SelectionProblem, *, quick: bool = False) -> Verification:
         """Recompute from the problem all that can be, and say what rests on the search alone.
+
+        If `quick`, all figures are recomputed, but neither is the problem itself examined nor a
+        selection looked for that refutes the bound.
 
         Raises nothing when a check fails: `Verification.passed` tells, and printing it shows each.
         """
@@ -160,6 +163,7 @@ class Solution:
             proven_gap=self.report.asked_gap if self.status is Status.OPTIMAL else None,
             dual=self.dual,
             search=f"{self.report.method} ({self.status.value})",
+            quick=quick,
         )
 
     def __repr__(self) -> str:
