@@ -114,7 +114,16 @@ def test_a_record_of_other_settings_is_refused(squares, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"format": "other", "version": 1, "settings": {}, "tasks": {}}']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "[" * 5000,
+        '{"format": "other", "version": 1, "settings": {}, "tasks": {}}',
+        '{"format": "mossrules experiment", "version": 1, "settings": [], "tasks": {}}',
+        '{"format": "mossrules experiment", "version": 1, "settings": {}, "tasks": {"a": {}}}',
+    ],
 )
 def test_a_file_that_is_no_record_is_refused(tmp_path, text):
     """Whatever is wrong with a record, a sentence says so."""

@@ -53,8 +53,10 @@ class Record:
             content = json.loads(path.read_text(encoding="utf-8"))
             known, tasks = content["settings"], content["tasks"]
             sound = (content["format"], content["version"]) == (FORMAT, VERSION)
+            sound = sound and isinstance(known, dict) and isinstance(tasks, dict)
+            sound = sound and all(isinstance(rows, list) for rows in tasks.values())
             sound = sound and all(isinstance(row, dict) for rows in tasks.values() for row in rows)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as reason:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as reason:
             raise InvalidFile(
                 f"{path} is no record of an experiment; move it, or choose another --out."
             ) from reason
