@@ -418,3 +418,31 @@ def test_places_that_cannot_be_written_are_named(tmp_path, monkeypatch):
     with pytest.raises(InvalidFile, match="No space left on device"):
         write_file(tmp_path / "out.txt", "x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_line_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
+    """A small file of gzip may hold a line of gigabytes; lines up to the limit are read."""
+    monkeypatch.setattr(delimited, "LONGEST_LINE", 40)
+    for text in ("a,b\n" + "1" * 39 + ",2\n", "a" * 100, 'a,b\n1,"' + "x" * 100):
+        with pytest.raises(InvalidFile, match="line of more than 40 characters"):
+            read_file(write(tmp_path, text, "data.csv.gz"))
+    for end in ("\n", "\r\n", ""):
+        read = read_file(write(tmp_path, f"a,b\n{'1' * 36},22{end}", "data.csv"))
+        assert read["b"].tolist() == [22.0]
+
+
+def test_parquet_whose_footer_lies_about_its_rows_is_refused(tmp_path):
+    """Values of a chunk are as many as its rows, or the file is not read."""
+    path, refused = tmp_path / "data.parquet", []
+    pd.DataFrame({"x": np.arange(50.0)}).to_parquet(path, compression=None, row_group_size=25)
+    sound = path.read_bytes()
+    for place, byte in enumerate(sound):
+        if byte != 2 * 25:  # as the format writes 25
+            continue
+        path.write_bytes(sound[:place] + bytes([2 * 24]) + sound[place + 1 :])
+        try:
+            table = scan_files(path)
+            assert len(table.columns[0].read(0, table.n_rows)) == table.n_rows
+        except InvalidFile as error:
+            refused.append(str(error))
+    assert any("rows where it says that there are" in each for each in refused)

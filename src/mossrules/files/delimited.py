@@ -32,6 +32,7 @@ Row = tuple[int, list[str]]  # the line it ends on, and its fields
 
 MISSING = frozenset(["", "NA", "N/A", "NaN", "nan", "null", "NULL"])  # the words for it
 TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+LONGEST_LINE = 1 << 24  # characters
 BLOCK_ROWS = 500  # are text at a time: few enough to stay in the processor's cache
 
 
@@ -102,7 +103,7 @@ def _csv_rows(path: Path, delimiter: str) -> Iterator[Iterator[Row]]:
     reader = None
     try:
         with _open(path) as file:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            reader = csv.reader(_lines(file, path), delimiter=delimiter, strict=True)
             yield ((reader.line_num, fields) for fields in reader if fields)
     except csv.Error as reason:
         line = "" if reader is None else f", line {reader.line_num}"
@@ -120,6 +121,16 @@ def _csv_rows(path: Path, delimiter: str) -> Iterator[Iterator[Row]]:
         ) from reason
 
 
+def _lines(file: IO[str], path: Path) -> Iterator[str]:
+    """Give line after line, none so long that it fills the memory: a small .gz may hold such."""
+    while line := file.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE and line[-1] not in "\r\n":
+            raise InvalidFile(
+                f"{path} has a line of more than {LONGEST_LINE:,} characters; check its line ends."
+            )
+        yield line
+
+
 def _open(path: Path) -> IO[str]:
     if path.name.lower().endswith(".gz"):
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
@@ -133,13 +144,14 @@ def _read_header(wanted: Wanted, rows: Iterator[Row], delimiter: str) -> list[st
     others = [sign for sign in ",;\t|" if sign in names[0]]
     if len(names) == 1 and others:
         raise InvalidFile(
-            f"{wanted.path} has one column only, {names[0]!r}, with fields separated by "
-            f"{delimiter!r}; name the delimiter, which may be {others[0]!r}."
+            f"{wanted.path} has one column only, {names[0][:50]!r}, with fields separated "
+            f"by {delimiter!r}; name the delimiter, which may be {others[0]!r}."
         )
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise InvalidFile(
-            f"{wanted.path} has more than one column {repeated[0]!r}; give each a name of its own."
+            f"{wanted.path} has more than one column {repeated[0][:50]!r}; give each a name of "
+            "its own."
         )
     if "" in names and "" not in wanted.drop and (wanted.only is None or "" in wanted.only):
         raise InvalidFile(

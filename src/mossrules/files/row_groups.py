@@ -40,9 +40,15 @@ class Part:
         try:
             # A reader of its own: one reader is not for many threads.
             with parquet.ParquetFile(self.path, metadata=self.metadata) as file:
-                return file.read_row_groups(self.groups, columns=[name], use_threads=False)[name]
+                found = file.read_row_groups(self.groups, columns=[name], use_threads=False)[name]
         except (pa.ArrowException, OSError) as reason:
             raise not_parquet(self.path, reason) from reason
+        if len(found) != len(self.rows):
+            raise InvalidFile(
+                f"{self.path} has {len(found)} rows where it says that there are {len(self.rows)}; "
+                "make it again."
+            )
+        return found
 
 
 def scan_parquet(files: Sequence[Wanted]) -> Table:
