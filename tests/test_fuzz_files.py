@@ -1,0 +1,54 @@
+"""Damaged files: what is wrong with one is a `MossError` of one sentence, and nothing else.
+
+`python tests/soak/fuzz_files.py` does the same for as long as one likes.
+"""
+
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from readers import READERS, read_damaged
+
+EXAMPLES = {"rule sets": 6, "evaluation": 12, "experiment": 12}  # where one takes longer
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory):
+    """Return sound files of each kind, made when they are first asked for."""
+    made = {}
+
+    def of(name):
+        if name not in made:
+            made[name] = READERS[name].samples(tmp_path_factory.mktemp("sound"))
+        return made[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_damaged_files_are_refused_in_one_sentence(name, samples, tmp_path):
+    """Or read, where the damage does no harm, and then all that is done with them works."""
+    sound, seen = samples(name), set()
+
+    @settings(
+        max_examples=EXAMPLES.get(name, 25), suppress_health_check=list(HealthCheck), database=None
+    )
+    @given(st.integers(0, 2**32))
+    def read(seed):
+        rng = Random(seed)  # noqa: S311  no secrets
+        seen.add(read_damaged(READERS[name], sound, rng, tmp_path))
+
+    read()
+    assert "refused" in seen
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_sound_files_are_read(name, samples, tmp_path):
+    """So that it is the damage for which others are refused."""
+    reader = READERS[name]
+    for number, sample in enumerate(samples(name)):
+        path = tmp_path / f"{number}{reader.suffix}"
+        path.write_bytes(sample)
+        reader.use(path)
