@@ -61,6 +61,8 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 numpydoc_show_class_members = False  # the template of a class lists them
 python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
 nitpick_ignore_regex = [
     # Types of other libraries, whose pages a build without a network cannot link to.
     ("py:.*", r"(numpy|collections|os|pathlib|sklearn)\..*|Axes"),

@@ -138,7 +138,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         Parameters
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or two-dimensional array
-            Or files: a path, a pattern such as "data/*.parquet", a list of these, or what
+            Or files: a path, a pattern such as `"data/*.parquet"`, a list of these, or what
             `mossrules.files.scan_files` returns. They are read in parts, and never whole. Or a Dask
             frame or array, which is worked on where its partitions are.
         y : one number per row, or the name of the target's column in X
@@ -210,7 +210,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         Parameters
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or two-dimensional array
-            Or files: a path, a pattern such as "data/*.parquet", a list of these, or what
+            Or files: a path, a pattern such as `"data/*.parquet"`, a list of these, or what
             `mossrules.files.scan_files` returns. They are read in parts, and never whole. Or a Dask
             frame or array, which is worked on where its partitions are.
         y : one label per row (text, truth values or whole numbers), or the name of the target's
