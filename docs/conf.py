@@ -67,7 +67,7 @@ nitpick_ignore_regex = [
     # Types of other libraries, whose pages a build without a network cannot link to.
     ("py:.*", r"(numpy|collections|os|pathlib|sklearn)\..*|Axes"),
     # Records inside of figures, data and solver, which signatures name and users need not.
-    ("py:class", r"mossrules\.(binning\.Binning|constraints\.Limit(s|ed)|encoded\.EncodedTable)"),
+    ("py:class", r"mossrules\.(binning\.\w+|columns\.Kind|constraints\.Limit(s|ed)|encoded\.\w+)"),
     ("py:class", r"mossrules\.(forest\.Step|table\.Table|report\.render\.Content|plots\.\w+\.\w+)"),
     ("py:class", r"mossrules\.(model\.calibration|solver\.selection|solver\.cutting_plane)\.\w+"),
     ("py:class", r"Horizontal|Vertical"),
@@ -101,6 +101,8 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "mossrules"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -118,7 +120,7 @@ def inline_formula(translator: Any, node: nodes.math) -> None:
 def displayed_formula(translator: Any, node: nodes.math_block) -> None:
     """Write a formula on lines of its own."""
     formula = tex2mathml(node.astext(), as_block=True)
-    translator.body.append(f'<div class="math">{formula}</div>\n')
+    translator.body.append(f'<div class="formula">{formula}</div>\n')
     raise nodes.SkipNode
 
 

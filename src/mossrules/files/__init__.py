@@ -70,8 +70,8 @@ def scan_files(
 
     Parameters
     ----------
-    paths : a path, a pattern such as "data/*.parquet", or a list of them
-        The files of a pattern come in the order of their names.
+    paths : a path, a pattern, or a list of them
+        The files of a pattern, such as `data/*.parquet`, come in the order of their names.
     only, drop, required, kinds, delimiter : as in `read_file`
 
     Examples
