@@ -38,6 +38,8 @@ def folder(table, tmp_path_factory):
     table.to_csv(folder / "data.csv", index=False)
     table.to_csv(folder / "data.csv.gz", index=False)
     table.to_parquet(folder / "data.parquet")
+    table.iloc[:200].to_parquet(folder / "part1.parquet", row_group_size=30)
+    table.iloc[200:].to_parquet(folder / "part2.parquet")
     result = fit(folder / "data.csv", "-o", folder / "model.json")
     assert result.exit_code == 0
     return folder
@@ -66,7 +68,7 @@ def expected(table):
 # --- fit ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz", "data.parquet"])
+@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz", "data.parquet", "part*.parquet"])
 def test_fit_is_the_fit_of_the_library(folder, expected, name):
     """Every format gives the model that the estimator gives, bit for bit."""
     result = fit(folder / name, "--json")

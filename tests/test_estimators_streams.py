@@ -193,6 +193,21 @@ def test_candidates_are_found_in_files(tmp_path, frame):
         assert one.statistics.G.tobytes() == other.statistics.G.tobytes()
 
 
+def test_statistics_of_files_are_those_of_a_dense_matrix(tmp_path, frame):
+    """Cuts are quantiles and G is M'M, as NumPy has them of all rows at once."""
+    table = frame[["number", "small", "y"]].fillna({"number": 9.5})
+    table.to_parquet(tmp_path / "data.parquet", row_group_size=41)
+    found = candidates_for(tmp_path / "data.parquet", "y", n_trees=30, n_bins=4)
+    for cut, share in zip(found.binning["number"].cuts, (0.25, 0.5, 0.75), strict=True):
+        below = np.quantile(table["number"], share, method="inverted_cdf")
+        assert below <= cut < table["number"][table["number"] > below].min()
+    y = ((table["y"] - table["y"].mean()) / table["y"].std(ddof=0)).to_numpy()
+    holds = np.column_stack([table.eval(text.replace(" and ", " & ")) for text in found.texts])
+    M = holds * np.array([y[rows].mean() for rows in holds.T])
+    np.testing.assert_allclose(found.statistics.G, M.T @ M, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(found.statistics.q, M.T @ y, rtol=1e-7, atol=1e-9)
+
+
 def test_files_without_a_rule_have_the_mean(tmp_path):
     """A constant target, and columns that explain nothing, give models without rules."""
     for y in (np.full(50, 2.5), np.random.default_rng(0).normal(size=50)):

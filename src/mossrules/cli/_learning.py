@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mossrules.cli._console import errors, progress
 from mossrules.cli._options import File, Forest, Moss, Task
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mossrules.estimators.cross_validation import EvaluationProgress
     from mossrules.evaluation import Evaluation
     from mossrules.files import Columns
+    from mossrules.table import Table
 
 __all__ = [
     "evaluated",
@@ -27,15 +28,30 @@ __all__ = [
     "number_or_word",
     "read_for_task",
     "read_training_file",
+    "scan_for_task",
 ]
+
+Read = TypeVar("Read")
 
 MANY_CLASSES = 20  # labels of a target that may be something else, such as a name
 
 
 def read_training_file(file: File, task: Task = Task.REGRESSION) -> Columns:
     """Return the columns to learn from, the target among them; of a number, only as such."""
-    from mossrules.columns import Kind  # noqa: PLC0415  the command line starts without them
-    from mossrules.files import read_file  # noqa: PLC0415
+    from mossrules.files import read_file  # noqa: PLC0415  the command line starts without it
+
+    return read_file(file.data, **_wanted(file, task))
+
+
+def scan_training_file(file: File, task: Task = Task.REGRESSION) -> Table:
+    """Return the same as a table that stays in its file, or in the files of a pattern."""
+    from mossrules.files import scan_files  # noqa: PLC0415
+
+    return scan_files(file.data, **_wanted(file, task))
+
+
+def _wanted(file: File, task: Task) -> dict[str, Any]:
+    from mossrules.columns import Kind  # noqa: PLC0415
 
     target, dropped, categories = file.target, file.drop or [], file.categorical or []
     for name in (target, *categories):
@@ -49,29 +65,42 @@ def read_training_file(file: File, task: Task = Task.REGRESSION) -> Columns:
         )
     if task is Task.REGRESSION:
         kinds[target] = Kind.NUMERIC
-    return read_file(
-        file.data,
-        drop=dropped,
-        required=[target, *categories],
-        kinds=kinds,
-        delimiter=file.delimiter,
-    )
+    return {
+        "drop": dropped,
+        "required": [target, *categories],
+        "kinds": kinds,
+        "delimiter": file.delimiter,
+    }
 
 
 def read_for_task(file: File, task: Task) -> tuple[Columns, Task]:
     """Return the columns to learn from, and whether the target is a number or a class."""
-    from mossrules.columns import Kind, as_vector, make_column  # noqa: PLC0415  loads narwhals
-    from mossrules.table import Table  # noqa: PLC0415
+    return _for_task(file, task, read_training_file)
 
-    table = read_training_file(file, task)
+
+def scan_for_task(file: File, task: Task) -> tuple[Table, Task]:
+    """Return the same as a table that stays in its file."""
+    return _for_task(file, task, scan_training_file)
+
+
+def _for_task(file: File, task: Task, read: Callable[[File, Task], Read]) -> tuple[Read, Task]:
+    from mossrules.columns import Kind  # noqa: PLC0415  loads narwhals
+    from mossrules.table import Table, target_column  # noqa: PLC0415
+
+    table = read(file, task)
     if task is not Task.AUTO:
         return table, task
-    column = make_column(file.target, as_vector(table[file.target]))
-    values = set(column.read(0, Table.from_any(table).n_rows).tolist())
+    rows = Table.from_any(table)
+    column = target_column(rows, file.target)
+    values: set[Any] = set()
+    for part in rows.ranges():
+        values.update(column.read(part.start, part.stop).tolist())
+        if column.kind is Kind.NUMERIC and len(values) > 2:
+            break  # there may be as many as rows
     if column.kind is not Kind.NUMERIC:
         if any(map(_is_number, values)):
             # Words among numbers: which ones, those who read it as numbers say.
-            return read_training_file(file), Task.REGRESSION
+            return read(file, Task.REGRESSION), Task.REGRESSION
         if len(values) > MANY_CLASSES:
             raise InvalidParameter(
                 f"The target {file.target!r} has {len(values)} different labels, each of which "
@@ -85,7 +114,7 @@ def read_for_task(file: File, task: Task) -> tuple[Columns, Task]:
             soft_wrap=True,
             markup=False,
         )
-    return read_training_file(file), Task.REGRESSION
+    return read(file, Task.REGRESSION), Task.REGRESSION
 
 
 def _is_number(value: object) -> bool:
@@ -106,7 +135,7 @@ def forest_parameters(forest: Forest) -> dict[str, Any]:
     return {"random_state": parameters.pop("seed"), **parameters}
 
 
-def moss_parameters(moss: Moss, table: Columns, target: str) -> dict[str, Any]:
+def moss_parameters(moss: Moss, table: Columns | Table, target: str) -> dict[str, Any]:
     """Return the parameters of `MossRegressor` that the options stand for."""
     return {
         "time_limit": moss.time_limit,
@@ -116,7 +145,7 @@ def moss_parameters(moss: Moss, table: Columns, target: str) -> dict[str, Any]:
     }
 
 
-def read_constraints(moss: Moss, table: Columns, target: str) -> list[Constraint] | None:
+def read_constraints(moss: Moss, table: Columns | Table, target: str) -> list[Constraint] | None:
     """Return what the options ask of a rule set; None if they ask for nothing."""
     from mossrules import constraints as known  # noqa: PLC0415  loads numba
     from mossrules.table import did_you_mean  # noqa: PLC0415  loads narwhals
@@ -130,7 +159,8 @@ def read_constraints(moss: Moss, table: Columns, target: str) -> list[Constraint
         (known.AtMostFeatures, moss.at_most_features),
         (known.AtMostPerFeature, moss.at_most_per_feature),
     )
-    features = [name for name in table if name != target]
+    columns = table if isinstance(table, dict) else table.names
+    features = [name for name in columns if name != target]
     for option, (_, names) in named.items():
         for name in names or ():
             if name not in features:
@@ -156,7 +186,7 @@ def evaluated(learners: Mapping[str, Any], table: Columns, target: str, **how: A
         return evaluate(learners, table, target, progress=listen, **how)
 
 
-def learn(table: Columns, target: str, **parameters: Any) -> MossRegressor:
+def learn(table: Columns | Table, target: str, **parameters: Any) -> MossRegressor:
     """Return a model fitted to a table, showing how far it is meanwhile."""
     from mossrules.estimators import MossRegressor, candidates_for, generation  # noqa: PLC0415
 
@@ -171,7 +201,7 @@ def learn(table: Columns, target: str, **parameters: Any) -> MossRegressor:
         return model.fit_candidates(candidates, target=target)
 
 
-def learn_classes(table: Columns, target: str, **parameters: Any) -> MossClassifier:
+def learn_classes(table: Columns | Table, target: str, **parameters: Any) -> MossClassifier:
     """Return a classifier fitted to a table, showing that it works meanwhile."""
     from mossrules.estimators import MossClassifier  # noqa: PLC0415  loads numba
 

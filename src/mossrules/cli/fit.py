@@ -18,7 +18,7 @@ from mossrules.cli._learning import (
     learn_classes,
     moss_parameters,
     number_or_word,
-    read_for_task,
+    scan_for_task,
 )
 from mossrules.cli._tables import (
     certificate,
@@ -68,12 +68,15 @@ def fit(
     moss: options.Moss,
     jobs: options.Jobs = None,
 ) -> None:
-    """Find a short, stable rule set in a CSV or Parquet file."""
+    """Find a short, stable rule set in a CSV or Parquet file, or in those of a pattern.
+
+    They may be larger than memory, unless the stability is "auto".
+    """
     if export is not None and as_json:
         raise InvalidParameter("--export and --json both say what to print; give one of them.")
     if output is not None:
         check_place(output)
-    table, task = read_for_task(file, task)
+    table, task = scan_for_task(file, task)
     classifies = task is options.Task.CLASSIFICATION
     model: Any = (learn_classes if classifies else learn)(
         table,

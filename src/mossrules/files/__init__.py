@@ -107,7 +107,7 @@ def _find_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
     found: list[Path] = []
     for each in paths:
         path = os.fspath(each)
-        is_pattern = any(sign in path for sign in "*?[") and not Path(path).exists()
+        is_pattern = any(sign in path for sign in "*?") and not Path(path).exists()
         # Unlike that of Path, it takes patterns of any kind, from any place on.
         matches = sorted(glob.glob(path, recursive=True)) if is_pattern else [path]  # noqa: PTH207
         if not matches:
