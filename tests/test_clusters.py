@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
 from mossrules import MossClassifier, MossRegressor
 from mossrules.clusters import DaskChunks
-from mossrules.exceptions import InvalidColumn, InvalidTarget
+from mossrules.evaluation import evaluate
+from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTarget, UnsupportedType
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 da = pytest.importorskip("dask.array", reason="Dask has no arrays here")
@@ -167,3 +169,30 @@ def test_processes_give_the_model_of_memory_though_one_is_killed(frame, tmp_path
             parts = dd.from_map(partial(read_part, table, fate), range(4), meta=table.head(0))
             assert content(regressor().fit(parts, "y")) == expected
     assert len(list(tmp_path.iterdir())) > 3
+
+
+def test_folds_as_tasks_give_the_evaluation_of_threads(frame, tmp_path: Path):
+    """Learners on folds that Dask works on have the same scores and rules, and keep a record."""
+    table = frame[["number", "flag", "y"]].fillna(0.0)
+    learners = {"MOSS": regressor(), "tree": DecisionTreeRegressor(max_depth=2, random_state=0)}
+    times = ["seconds", "search_seconds"]
+    expected = evaluate(learners, table, "y", cv=3, n_jobs=1)
+    for _ in range(2):  # the second time from the record
+        heard = []
+        found = evaluate(
+            learners,
+            table,
+            "y",
+            cv=3,
+            engine="dask",
+            checkpoint=tmp_path / "record.jsonl",
+            progress=heard.append,
+        )
+        pd.testing.assert_frame_equal(
+            found.frame().drop(columns=times), expected.frame().drop(columns=times)
+        )
+        assert [each.done for each in heard] == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(InvalidParameter, match="engine is 'spark'"):
+        evaluate(learners, table, "y", engine="spark")
+    with pytest.raises(UnsupportedType, match="X is in files"):
+        evaluate(learners, "data.parquet", "y")

@@ -37,7 +37,7 @@ from mossrules.exceptions import InvalidTable, InvalidTarget, MissingDependency
 from mossrules.table import Table, did_you_mean
 from mossrules.training import RowChunk, TrainingRows
 
-__all__ = ["DaskChunks", "is_dask", "predict_partitions", "rows_of_dask"]
+__all__ = ["DaskChunks", "is_dask", "on_cluster", "predict_partitions", "rows_of_dask"]
 
 FAN_IN = 8  # results that are combined at once
 TARGET = "y"  # name of the target that comes beside an array
@@ -154,6 +154,23 @@ def _pieces(made: list[Any]) -> list[Any]:
     return made
 
 
+def on_cluster(work: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:
+    """Return the results of some work on each item, in their order, made by Dask's workers."""
+    check_dask()
+    from dask.base import compute  # noqa: PLC0415  optional
+    from dask.delayed import delayed  # noqa: PLC0415
+
+    task = delayed(work, traverse=False)
+    tasks = [delayed(_call)(task, delayed(item, traverse=False)) for item in items]
+    return list(compute(*tasks))
+
+
+def check_dask() -> None:
+    """Say what to install where Dask is not there."""
+    if importlib.util.find_spec("dask") is None:
+        raise MissingDependency('Dask is not installed; run pip install "mossrules[dask]".')
+
+
 # --- rows -----------------------------------------------------------------------------------------
 
 
@@ -171,8 +188,7 @@ def rows_of_dask(X: Any, y: Any) -> tuple[TrainingRows, str]:
     `y` is the name of a column, or a Dask series or array of the partitions of X. One pass finds
     the lengths of the partitions and the kinds of the columns.
     """
-    if importlib.util.find_spec("dask") is None:
-        raise MissingDependency('Dask is not installed; run pip install "mossrules[dask]".')
+    check_dask()
     parts, names, target = _partitions(X, y)
     found = DaskChunks[Any](parts).fold(_look, _beside_each_other)
     looks = [found[position] for position in sorted(found)]

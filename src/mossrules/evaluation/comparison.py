@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Lock
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from mossrules._checks import check_number
 from mossrules._typing import AnyArray
 from mossrules.chunks import resolve_n_jobs
+from mossrules.clusters import on_cluster
 from mossrules.estimators.choices import check_choice
 from mossrules.estimators.cross_validation import EvaluationProgress
 from mossrules.estimators.folds import Split, over_folds, split_rows
@@ -23,15 +24,17 @@ from mossrules.evaluation.learners import Fold, Learner, Source, check_prepare, 
 from mossrules.evaluation.metrics import METRICS, Task, task_of
 from mossrules.evaluation.record import Record
 from mossrules.evaluation.results import Evaluation, LearnerFold
-from mossrules.exceptions import InvalidParameter
+from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier.progress import progress_line
 from mossrules.solver.branch_and_bound import compile_kernels
 from mossrules.solver.options import Clock
 from mossrules.stability import Identity
 from mossrules.stability.identity import SAME_ROWS
+from mossrules.table import Table
 
 __all__ = ["evaluate"]
 
+Engine = Literal["threads", "dask"]
 Listener = Callable[[EvaluationProgress], object]
 
 EXACT = ("auto", "branch-and-bound")  # solvers of MOSS that need kernels which compile for long
@@ -52,6 +55,7 @@ def evaluate(
     vary_seed: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
+    engine: Engine = "threads",
     progress: Listener | None = None,
     verbose: bool = False,
 ) -> Evaluation:
@@ -102,6 +106,10 @@ def evaluate(
     n_jobs : int or None, default=None
         Threads, over folds first; None uses all cores. Results do not depend on it, but for the
         times: to compare those, use 1.
+    engine : {"threads", "dask"}, default="threads"
+        Where folds are worked on: threads of this process, or the workers of the current Dask
+        client (extra `dask`), which are sent all rows; there `n_jobs` is the threads of each fold,
+        one by default, and what is interrupted keeps nothing of folds that are under way.
     progress : called with an `EvaluationProgress` after each learner on each fold
     verbose : whether to show a line of progress in the terminal
 
@@ -123,6 +131,12 @@ def evaluate(
         raise InvalidParameter(f"overlap is {overlap!r}; pass a share of rows in (0, 1].")
     if progress is not None and not callable(progress):
         raise InvalidParameter("progress must be a function of one EvaluationProgress, or None.")
+    check_choice("engine", engine, get_args(Engine))
+    if isinstance(X, str | os.PathLike) or (isinstance(X, Table) and X.parts):
+        raise UnsupportedType(
+            "X is in files, and learners of others need a table; read it first, with pandas or "
+            "polars."
+        )
     check_prepare(prepare, checkpoint)
     wanted = read_learners(learners, vary=vary_seed)
     task = task_of([(each.name, each.estimator) for each in wanted])
@@ -134,12 +148,15 @@ def evaluate(
     record = None if checkpoint is None else Record.open(checkpoint, rows, splits, wanted)
     if any(map(_may_prove, wanted)):
         compile_kernels()  # not in several threads, nor on anyone's time
-    threads = resolve_n_jobs(n_jobs)
-    jobs = min(threads, len(splits))
-    run = _Run(wanted, rows, source, len(splits), jobs, threads // jobs, record)
+    if engine == "dask":
+        jobs, threads = len(splits), 1 if n_jobs is None else resolve_n_jobs(n_jobs)
+    else:
+        jobs = min(resolve_n_jobs(n_jobs), len(splits))
+        threads = resolve_n_jobs(n_jobs) // jobs
+    run = _Run(wanted, rows, source, len(splits), jobs, threads, record)
     with progress_line(verbose, len(splits) * len(wanted), "evaluation") as show:
         run.listeners = [each for each in (progress, show) if each is not None]
-        folds = run.follow(splits)
+        folds = (run.send if engine == "dask" else run.follow)(splits)
     return Evaluation(
         tuple(result for of_learner in zip(*folds, strict=True) for result in of_learner),
         {each.name: each.settings for each in wanted},
@@ -167,6 +184,21 @@ def _may_prove(learner: Learner) -> bool:
     return any(solver in EXACT for solver in solvers if isinstance(solver, str))
 
 
+@dataclass(frozen=True)
+class FoldWork:
+    """What a worker needs to evaluate any fold."""
+
+    learners: Sequence[Learner]
+    rows: Rows
+    source: Source
+    n_jobs: int
+
+    def __call__(self, item: tuple[int, Any, Any, set[str]]) -> list[LearnerFold]:
+        number, train, test, known = item
+        fold = Fold(number, self.rows, train, test, self.source, self.n_jobs)
+        return [fold.evaluate(each) for each in self.learners if each.name not in known]
+
+
 @dataclass
 class _Run:
     """Learners on folds, on threads."""
@@ -188,6 +220,28 @@ class _Run:
         """Return the results of each fold, by learner."""
         return over_folds(self.evaluate, splits, self.jobs, self.stop)
 
+    def send(self, splits: Sequence[Split]) -> list[list[LearnerFold]]:
+        """Return the results of each fold, by learner, which Dask works on."""
+        work, numbers = FoldWork(self.learners, self.rows, self.source, self.n_jobs), []
+        for number, split in enumerate(splits):
+            known = {each.name for each in self.learners if self._known(each.name, number)}
+            numbers.append((number, *split, known))
+        results: list[list[LearnerFold]] = []
+        for number, found in enumerate(on_cluster(work, numbers)):
+            for result in found:
+                if self.record is not None:
+                    self.record.add(result)
+            by_name = {result.learner: result for result in found}
+            names = [each.name for each in self.learners]
+            both = [by_name.get(name) or self._known(name, number) for name in names]
+            results.append([each for each in both if each is not None])
+            for name in names:
+                self._tell(number, name)
+        return results
+
+    def _known(self, learner: str, fold: int) -> LearnerFold | None:
+        return None if self.record is None else self.record.find(learner, fold)
+
     def evaluate(self, number: int, train: Any, test: Any) -> list[LearnerFold]:
         """Return what all learners make of a fold."""
         fold = Fold(number, self.rows, train, test, self.source, self.n_jobs)
@@ -200,7 +254,7 @@ class _Run:
         return found
 
     def _evaluate(self, fold: Fold, learner: Learner) -> LearnerFold:
-        known = None if self.record is None else self.record.find(learner.name, fold.number)
+        known = self._known(learner.name, fold.number)
         if known is not None:
             return known
         result = fold.evaluate(learner)
