@@ -175,6 +175,26 @@ def test_a_click_on_a_mark_shows_its_point(visit, numbers, figure, width):
         assert ring.get_attribute("transform") == mark.get_attribute("transform")
 
 
+OVERLAPS = """(figure) => {
+  const labels = [...document.querySelectorAll(`#${figure} .label`)];
+  const boxes = labels.map((each) => [each.textContent, each.getBoundingClientRect()]);
+  return boxes.flatMap(([text, box], i) => boxes.slice(i + 1)
+    .filter(([, other]) => box.left < other.right && other.left < box.right
+      && box.top < other.bottom && other.top < box.bottom)
+    .map(([other]) => [text, other]));
+}"""
+
+
+def test_labels_of_figures_are_apart(visit, numbers):
+    """In the letters of a real browser, which are wider than some."""
+    for width, suffix in ((1280, "wide"), (360, "narrow")):
+        page = visit(numbers.path, viewport={"width": width, "height": 900}).page
+        for name, least in (("fit", 2), ("score", 3)):
+            figure = f"figure-{name}-{suffix}"
+            assert page.locator(f"#{figure} .label").count() >= least
+            assert page.evaluate(OVERLAPS, figure) == [], figure
+
+
 def test_buttons_lead_to_neighbours_and_named_points(visit, numbers):
     """Next, previous, the knee, what folds advise and the fitted model; ends are ends."""
     page, content = visit(numbers.path).page, numbers.content

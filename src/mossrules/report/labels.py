@@ -114,6 +114,7 @@ def _shortened(text: str, letters: float, room: float) -> str:
 
 
 def _width(text: str, letters: float) -> float:
-    """Return about how wide a text is; letters of East Asia and pictures are wide."""
+    """Return about how wide a text is; capitals are wide, letters of East Asia wider."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return letters * (0.57 * (len(text) - wide) + 1.05 * wide)
+    capitals = sum(letter.isupper() for letter in text)
+    return letters * (0.57 * (len(text) - wide - capitals) + 0.73 * capitals + 1.05 * wide)
