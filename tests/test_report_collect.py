@@ -227,6 +227,18 @@ def test_infinite_levels_are_texts_and_infinite_numbers_are_nothing():
     json.dumps(content, allow_nan=False)
 
 
+def test_whole_levels_too_large_for_scripts_are_texts():
+    """Two of them that one double stands for stay two."""
+    levels = pd.Categorical([2**53, 2**53 + 1, 7, 7] * 10)
+    y = np.tile([0.0, 1.0, 3.0, 3.0], 10)
+    model = MossRegressor(2, n_trees=20, max_features=1.0, random_state=0).fit({"a": levels}, y)
+    content = collect(model, {"a": levels}, y, cv=None).content()
+    (column,) = content["data"]["columns"]
+    assert column["choices"] == [7, "9007199254740992", "9007199254740993"]
+    tested = {each for rule in content["rules"] for each in rule["tests"][0]["levels"]}
+    assert tested <= {*column["choices"], None}
+
+
 def test_a_constant_target_has_a_report_too():
     """One point without rules: the mean is the model."""
     X, y = {"a": [1.0, 2.0, 3.0, 4.0]}, [2.0, 2.0, 2.0, 2.0]

@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 FORMAT, VERSION = "mossrules report", 1
+EXACT = 2**53  # whole numbers below it are doubles, the only numbers that scripts have
 
 
 @dataclass(frozen=True)
@@ -159,8 +160,9 @@ class ReportData:
 
 
 def plain_label(label: Label) -> Label:
-    """Return a label as JSON can hold it: an infinite number as its text."""
-    return str(label) if isinstance(label, float) and math.isinf(label) else label
+    """Return a label as scripts can hold it: numbers that are infinite, or no doubles, as texts."""
+    too_large = isinstance(label, int) and abs(label) >= EXACT
+    return str(label) if too_large or (isinstance(label, float) and math.isinf(label)) else label
 
 
 def _plain(value: Any) -> Any:
