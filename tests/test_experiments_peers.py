@@ -212,3 +212,13 @@ def test_folds_are_those_of_an_evaluation(tmp_path, way):
     learners = lab.protocol.learners(data.X, names=("SIRUS",), jobs=1, **small)
     expected = compare(lab, data, learners, 2).results
     assert [peers.fit_ours(model, fold).r2 for fold in folds] == [each.r2 for each in expected]
+
+
+def test_inner_nodes_are_the_default_with_shorter_rules(tmp_path):
+    """It differs from our default in nothing else, and the default stays as it is."""
+    write_tables(tmp_path, "ESL", n_rows=60)
+    lab = Lab(protocol_for("ours"), tmp_path, 1)
+    few = replace(peers.EXPERIMENT.quick, ours=("MOSS", peers.INNER), max_rules=4, n_trees=20)
+    default, inner = peers.our_learners(few, lab.load("ESL"), lab).values()
+    assert not default.inner_nodes
+    assert inner.get_params() == {**default.get_params(), "inner_nodes": True}

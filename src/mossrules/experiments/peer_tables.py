@@ -31,6 +31,11 @@ SAME = (
     f"rows` asks for no bins: rules are the same if they share {SAME_ROWS:.0%} of the rows on "
     "which either holds, among all rows of the table."
 )
+ONE_CONDITION = (
+    "SIRUS of PyPI takes inner nodes of its trees for rules, and so has rules of one condition, "
+    "which come out again more often; so does RuleFit. Ours take leaves, of mostly two conditions, "
+    "but for MOSS with inner nodes."
+)
 SEEN = (
     "The same folds for all. Other packages see numbers: a column for each level of a category, "
     "medians of the training rows for what is missing. Ours see what the protocol says. Seconds "
@@ -86,6 +91,7 @@ def notes(settings: Any) -> list[str]:
             "ones included."
         ),
         SAME,
+        ONE_CONDITION,
         SEEN,
         (
             f"Packages are looked for in the interpreters of {VARIABLE}, then in the one that runs "
