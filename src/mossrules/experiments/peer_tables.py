@@ -145,6 +145,6 @@ def draw(lines: Sequence[Row]) -> Figure:
     right.set_yticks(heights, [line["learner"] for line in lines], fontsize=8)
     right.set_xscale("log")
     right.margins(x=0.15)
-    right.set_xlabel("seconds of one thread for a fit, mean over datasets")
+    right.set_xlabel("CPU seconds of a fit, mean")
     right.spines[["top", "right"]].set_visible(False)
     return figure
