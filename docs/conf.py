@@ -7,6 +7,7 @@ network: formulas are MathML, and types of other libraries are named without lin
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,14 @@ def skip_what_is_not_ours(
     return None if str(home).startswith("mossrules") else True
 
 
+def name_arrays(
+    _app: Sphinx, _what: str, _name: str, _thing: Any, _options: Any, *texts: str | None
+) -> tuple[str | None, ...]:
+    """Write `ndarray[float64]` for what NumPy spells out, in parameters and in what is returned."""
+    spelled = re.compile(r"ndarray\[tuple\[[~\w.]*Any, \.\.\.\], [~\w.]*dtype\[([~\w.]+)\]\]")
+    return tuple(text and spelled.sub(r"ndarray[\1]", text) for text in texts)
+
+
 # --- examples -------------------------------------------------------------------------------------
 
 sphinx_gallery_conf = {
@@ -91,6 +100,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,
+    "ignore_repr_types": r"matplotlib|mossrules\.plots",  # the figure says it all
     "show_memory": False,
     "write_computation_times": False,
     "abort_on_example_error": True,
@@ -128,4 +138,5 @@ def setup(app: Sphinx) -> None:
     """Connect the functions of this file."""
     app.connect("source-read", link_to_pages)
     app.connect("autodoc-skip-member", skip_what_is_not_ours)
+    app.connect("autodoc-process-signature", name_arrays)
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))

@@ -2,8 +2,8 @@
 Rules for a class
 =================
 
-Is a tumour malignant? Weights are log-odds, and what matters most is drawn below. Beside it: how
-often what was predicted came true.
+Is a tumour malignant? Weights are log-odds, which add up. Below them: which measurements matter
+most, and how often what was predicted came true.
 """
 
 from sklearn.datasets import load_breast_cancer
