@@ -9,11 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeRegressor
+from typer.testing import CliRunner
 
-from mossrules import MossClassifier, MossRegressor
+from mossrules import MossClassifier, MossRegressor, cli
 from mossrules.clusters import DaskChunks
 from mossrules.evaluation import evaluate
-from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTarget, UnsupportedType
+from mossrules.exceptions import (
+    InvalidColumn,
+    InvalidFile,
+    InvalidParameter,
+    InvalidTarget,
+    UnsupportedType,
+)
+from mossrules.files import row_groups, scan_files
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 da = pytest.importorskip("dask.array", reason="Dask has no arrays here")
@@ -196,3 +204,36 @@ def test_folds_as_tasks_give_the_evaluation_of_threads(frame, tmp_path: Path):
         evaluate(learners, table, "y", engine="spark")
     with pytest.raises(UnsupportedType, match="X is in files"):
         evaluate(learners, "data.parquet", "y")
+
+
+def test_files_on_a_cluster_give_the_model_of_memory(frame, tmp_path: Path, monkeypatch):
+    """Workers read parts of Parquet files themselves, also for the command line."""
+    distributed = pytest.importorskip("distributed", reason="Dask has no clusters here")
+    monkeypatch.setattr(row_groups, "PART_ROWS", 100)
+    table = frame[["number", "word", "y"]]
+    table.to_parquet(tmp_path / "data.parquet", row_group_size=60)
+    expected = regressor().fit(table, "y")
+    scan = scan_files(tmp_path / "data.parquet", engine="dask")
+    assert content(regressor().fit(scan, "y")) == content(expected)
+    table.to_csv(tmp_path / "data.csv")
+    with pytest.raises(InvalidFile, match="a cluster reads Parquet only"):
+        scan_files(tmp_path / "data.csv", engine="dask")
+    asked = [
+        "fit",
+        str(tmp_path / "data.parquet"),
+        "-t",
+        "y",
+        "--n-trees",
+        "24",
+        "--max-rules",
+        "4",
+    ]
+    with (
+        dask.config.set(scheduler=None),
+        distributed.LocalCluster(1, processes=False, dashboard_address=None) as cluster,
+    ):
+        address = ["--scheduler", cluster.scheduler_address, "--export", "text"]
+        found = CliRunner().invoke(cli.app, [*asked, "--engine", "dask", *address])
+    assert found.stdout.strip() == expected.rules_.to_text().strip()
+    refused = CliRunner().invoke(cli.app, [*asked, "--scheduler", "tcp://here:1"])
+    assert "say --engine dask too" in refused.stderr

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import accumulate, pairwise
 from typing import Any
@@ -21,6 +21,7 @@ from mossrules._typing import AnyArray
 from mossrules.chunks import (
     ChunkSource,
     Item,
+    LocalChunks,
     New,
     Progress,
     Result,
@@ -37,7 +38,14 @@ from mossrules.exceptions import InvalidTable, InvalidTarget, MissingDependency
 from mossrules.table import Table, did_you_mean
 from mossrules.training import RowChunk, TrainingRows
 
-__all__ = ["DaskChunks", "is_dask", "on_cluster", "predict_partitions", "rows_of_dask"]
+__all__ = [
+    "DaskChunks",
+    "is_dask",
+    "on_cluster",
+    "on_workers",
+    "predict_partitions",
+    "rows_of_dask",
+]
 
 FAN_IN = 8  # results that are combined at once
 TARGET = "y"  # name of the target that comes beside an array
@@ -278,6 +286,17 @@ def _row_chunk(columns: Sequence[Column], part: tuple[int, Any], place: int) -> 
 
 def _read_as(expected: Column, found: Column, start: int, stop: int) -> AnyArray:
     return values_as(expected, found, found.read(start, stop))
+
+
+def on_workers(rows: TrainingRows) -> TrainingRows:
+    """Return rows of files, whose parts the workers of the cluster read."""
+    check_dask()
+    from dask.delayed import delayed  # noqa: PLC0415
+
+    if not isinstance(rows.chunks, LocalChunks):
+        return rows
+    items = [delayed(item, traverse=False) for item in rows.chunks.items]
+    return replace(rows, chunks=DaskChunks(items, rows.chunks.parts))
 
 
 # --- predictions ----------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ class Table:
     n_rows: int
     named: bool = True  # False when the names were made up for an array
     parts: tuple[RowRange, ...] = ()  # rows that are best read together, where they are in files
+    on_cluster: bool = False  # whether parts are read by the workers of a cluster
 
     @classmethod
     def from_any(cls, X: Any) -> Table:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mossrules.cli._console import errors, progress
-from mossrules.cli._options import File, Forest, Moss, Task
-from mossrules.exceptions import InvalidParameter, SolveLimitWarning
+from mossrules.cli._options import Cluster, Engine, File, Forest, Moss, Task
+from mossrules.exceptions import InvalidParameter, MissingDependency, SolveLimitWarning
 
 if TYPE_CHECKING:
     from mossrules.constraints import Constraint
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from mossrules.table import Table
 
 __all__ = [
+    "connected",
     "evaluated",
     "forest_parameters",
     "learn",
@@ -43,11 +47,33 @@ def read_training_file(file: File, task: Task = Task.REGRESSION) -> Columns:
     return read_file(file.data, **_wanted(file, task))
 
 
-def scan_training_file(file: File, task: Task = Task.REGRESSION) -> Table:
+def scan_training_file(engine: Engine, file: File, task: Task = Task.REGRESSION) -> Table:
     """Return the same as a table that stays in its file, or in the files of a pattern."""
     from mossrules.files import scan_files  # noqa: PLC0415
 
-    return scan_files(file.data, **_wanted(file, task))
+    return scan_files(file.data, engine=engine.value, **_wanted(file, task))
+
+
+@contextmanager
+def connected(cluster: Cluster) -> Iterator[None]:
+    """Be a client of a Dask cluster meanwhile, if one is asked for."""
+    if cluster.engine is not Engine.DASK:
+        if cluster.scheduler is not None:
+            raise InvalidParameter("--scheduler is of a Dask cluster; say --engine dask too.")
+        yield
+        return
+    if importlib.util.find_spec("distributed") is None:
+        raise MissingDependency('Dask is not installed; run pip install "mossrules[dask]".')
+    from distributed import Client  # noqa: PLC0415  optional
+
+    try:
+        client = Client(cluster.scheduler, timeout=10)
+    except (OSError, ValueError) as reason:
+        raise InvalidParameter(
+            f"There is no Dask scheduler at {cluster.scheduler} ({reason}); check the address."
+        ) from reason
+    with client:
+        yield
 
 
 def _wanted(file: File, task: Task) -> dict[str, Any]:
@@ -78,9 +104,9 @@ def read_for_task(file: File, task: Task) -> tuple[Columns, Task]:
     return _for_task(file, task, read_training_file)
 
 
-def scan_for_task(file: File, task: Task) -> tuple[Table, Task]:
+def scan_for_task(file: File, task: Task, engine: Engine) -> tuple[Table, Task]:
     """Return the same as a table that stays in its file."""
-    return _for_task(file, task, scan_training_file)
+    return _for_task(file, task, partial(scan_training_file, engine))
 
 
 def _for_task(file: File, task: Task, read: Callable[[File, Task], Read]) -> tuple[Read, Task]:

@@ -24,8 +24,10 @@ __all__ = [
     "DATA",
     "MODEL",
     "ChoiceGap",
+    "Cluster",
     "Data",
     "Delimiter",
+    "Engine",
     "File",
     "FitGap",
     "Folds",
@@ -229,6 +231,37 @@ FitGap = Annotated[
 ChoiceGap = Annotated[
     float, typer.Option(help="Largest relative distance of each choice from its optimum.")
 ]
+
+
+class Engine(StrEnum):
+    """What works on the rows."""
+
+    THREADS = "threads"
+    DASK = "dask"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where the rows are worked on."""
+
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            help="Threads of this process, or a Dask cluster that sees the same Parquet files.",
+            rich_help_panel=DATA,
+        ),
+    ] = Engine.THREADS
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of the Dask cluster, such as tcp://host:8786; by default one of this machine.",
+            rich_help_panel=DATA,
+            show_default=False,
+        ),
+    ] = None
+
+
 Jobs = Annotated[
     int | None,
     typer.Option(help="Threads; all cores by default.", rich_help_panel=MODEL, show_default=False),

@@ -13,6 +13,7 @@ from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._console import out, print_json, print_line, print_plain
 from mossrules.cli._learning import (
+    connected,
     forest_parameters,
     learn,
     learn_classes,
@@ -66,6 +67,7 @@ def fit(
     ties: options.TiesOption = options.Ties.KEEP,
     forest: options.Forest,
     moss: options.Moss,
+    cluster: options.Cluster,
     jobs: options.Jobs = None,
 ) -> None:
     """Find a short, stable rule set in a CSV or Parquet file, or in those of a pattern.
@@ -76,19 +78,20 @@ def fit(
         raise InvalidParameter("--export and --json both say what to print; give one of them.")
     if output is not None:
         check_place(output)
-    table, task = scan_for_task(file, task)
-    classifies = task is options.Task.CLASSIFICATION
-    model: Any = (learn_classes if classifies else learn)(
-        table,
-        file.target,
-        max_rules=max_rules,
-        stability=number_or_word(stability),
-        ties=ties.value,
-        **forest_parameters(forest),
-        gap=gap,
-        **moss_parameters(moss, table, file.target),
-        n_jobs=jobs,
-    )
+    with connected(cluster):
+        table, task = scan_for_task(file, task, cluster.engine)
+        classifies = task is options.Task.CLASSIFICATION
+        model: Any = (learn_classes if classifies else learn)(
+            table,
+            file.target,
+            max_rules=max_rules,
+            stability=number_or_word(stability),
+            ties=ties.value,
+            **forest_parameters(forest),
+            gap=gap,
+            **moss_parameters(moss, table, file.target),
+            n_jobs=jobs,
+        )
     if output is not None:
         write_file(output, f"{model.rules_.to_json()}\n")
     if export is not None:

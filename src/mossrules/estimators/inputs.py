@@ -19,7 +19,7 @@ from mossrules._typing import FloatArray
 from mossrules._warn import warn_user
 from mossrules.candidates import Candidates, read_weights
 from mossrules.chunks import resolve_n_jobs
-from mossrules.clusters import is_dask, rows_of_dask
+from mossrules.clusters import is_dask, on_workers, rows_of_dask
 from mossrules.columns import Column
 from mossrules.estimators.labels import Labelled, read_labels, weigh_classes
 from mossrules.estimators.order import Rows, settle_rows
@@ -119,6 +119,7 @@ def _read_given(
         given, y = rows_of_dask(X, y)
     else:
         given, named = rows_of_table(X, X.parts), True
+        given = on_workers(given) if X.on_cluster else given
     _check_size(given.n_rows)
     weights = read_weights(sample_weight, given.n_rows)
     names = [each.name for each in given.columns if not (isinstance(y, str) and each.name == y)]

@@ -6,8 +6,9 @@ import glob
 import importlib.util
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mossrules.columns import Kind
 from mossrules.exceptions import InvalidFile, MissingDependency
@@ -62,6 +63,7 @@ def scan_files(
     required: Collection[str] = (),
     kinds: Mapping[str, Kind] | None = None,
     delimiter: str | None = None,
+    engine: Literal["threads", "dask"] = "threads",
 ) -> Table:
     """Return a table of CSV or Parquet files whose rows stay there until they are read.
 
@@ -73,6 +75,8 @@ def scan_files(
     paths : a path, a pattern, or a list of them
         The files of a pattern, such as `data/*.parquet`, come in the order of their names.
     only, drop, required, kinds, delimiter : as in `read_file`
+    engine : "threads" of this process read the files, or the workers of the current Dask client,
+        who must see the same Parquet files under the same names
 
     Examples
     --------
@@ -84,6 +88,11 @@ def scan_files(
     if len({suffix in PARQUET for suffix in suffixes}) > 1:
         raise InvalidFile("Some of the files are CSV and some are Parquet; pass one of the two.")
     wanted = [Wanted(path, only, drop, required, kinds or {}) for path in files]
+    if engine == "dask":
+        if suffixes[0] not in PARQUET:
+            raise InvalidFile(f"{files[0]} is CSV, and a cluster reads Parquet only; convert it.")
+        wanted = [replace(each, path=each.path.absolute()) for each in wanted]
+        return replace(scan_parquet(wanted), on_cluster=True)
     if suffixes[0] not in PARQUET:
         return scan_csv(wanted, delimiter or DELIMITERS[suffixes[0]])
     if importlib.util.find_spec("pyarrow") is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ class Part:
     """Consecutive row groups of a file, which are read at once."""
 
     path: Path
-    metadata: Any  # the file's, so that it need not be read again
+    modified: int  # nanoseconds: the file is not to change while it is read
     groups: range
     rows: RowRange  # of all files
 
@@ -39,7 +40,9 @@ class Part:
 
         try:
             # A reader of its own: one reader is not for many threads.
-            with parquet.ParquetFile(self.path, metadata=self.metadata) as file:
+            with parquet.ParquetFile(
+                self.path, metadata=_metadata(self.path, self.modified)
+            ) as file:
                 found = file.read_row_groups(self.groups, columns=[name], use_threads=False)[name]
         except (pa.ArrowException, OSError) as reason:
             raise not_parquet(self.path, reason) from reason
@@ -57,36 +60,42 @@ def scan_parquet(files: Sequence[Wanted]) -> Table:
     names: list[str] = []
     schema: Any = None
     for wanted in files:
-        found, metadata = _open(wanted.path)
+        modified = wanted.path.stat().st_mtime_ns
+        metadata = _metadata(wanted.path, modified)
+        found = metadata.schema.to_arrow_schema()
         chosen = wanted.choose(found.names)
         if schema is None:
             schema, names = found, chosen
         check_same(wanted.path, chosen, names)
-        parts += _parts(wanted.path, metadata, parts[-1].rows.stop if parts else 0)
+        parts += _parts(wanted.path, modified, metadata, parts[-1].rows.stop if parts else 0)
     if not parts:
         raise InvalidFile(f"{files[0].path} has no rows; add some.")
     columns = tuple(_column(name, schema, files[0], parts) for name in names)
     return Table(columns, parts[-1].rows.stop, parts=tuple(part.rows for part in parts))
 
 
-def _open(path: Path) -> tuple[Any, Any]:
+@lru_cache(maxsize=256)
+def _metadata(path: Path, modified: int) -> Any:
+    """Return what a file says of itself, read once in each process."""
     import pyarrow as pa  # noqa: PLC0415  optional
     from pyarrow import parquet  # noqa: PLC0415
 
+    if path.stat().st_mtime_ns != modified:
+        raise InvalidFile(f"{path} was changed while it was read; begin anew.")
     try:
         with parquet.ParquetFile(path) as file:
-            return file.schema_arrow, file.metadata
+            return file.metadata
     except (pa.ArrowException, OSError) as reason:
         raise not_parquet(path, reason) from reason
 
 
-def _parts(path: Path, metadata: Any, start: int) -> Iterator[Part]:
+def _parts(path: Path, modified: int, metadata: Any, start: int) -> Iterator[Part]:
     """Yield the row groups of a file, small ones together."""
     first, rows = 0, 0
     sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
     for group, size in enumerate([*sizes, PART_ROWS]):
         if rows and rows + size > PART_ROWS:
-            yield Part(path, metadata, range(first, group), RowRange(start, start + rows))
+            yield Part(path, modified, range(first, group), RowRange(start, start + rows))
             first, start, rows = group, start + rows, 0
         rows += size
 
@@ -101,7 +110,13 @@ def _column(name: str, schema: Any, wanted: Wanted, parts: Sequence[Part]) -> Co
     if column.kind is Kind.UNSUPPORTED:
         return column
     starts = [part.rows.start for part in parts]
-    return Column(name, column.kind, _Reader(column, wanted, parts, starts), column.levels)
+    # Without the example: what reads it may be sent to other processes.
+    alike = Column(name, column.kind, _nothing, column.levels)
+    return replace(alike, read=_Reader(alike, wanted, parts, starts))
+
+
+def _nothing(_start: int, _stop: int) -> AnyArray:
+    return np.empty(0)
 
 
 @dataclass(frozen=True)
