@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from benchmarks import __main__ as command
 from benchmarks import _harness as harness
-from benchmarks import agreement, authors_way, forest, path, statistics
+from benchmarks import agreement, authors_way, big, forest, path, statistics
 from benchmarks._data import synthetic
 from benchmarks._harness import Bound, Figure, Report
 
@@ -134,3 +134,21 @@ def test_equal_forests_do_not_differ():
     figures, worst = agreement.compare("toy", pools, pools, 40)
     assert figures[1].measured == 0
     assert all(row["ours"] == row["scikit-learn"] for row in worst)
+
+
+def test_big_files_are_measured_pass_by_pass(tmp_path):
+    """Each pass has its seconds, together those of the whole, and others grow trees beside it."""
+    written = str(tmp_path / "rows.parquet")
+    big.write_rows(written, 1500)
+    found = big.measure(written, n_trees=8)
+    assert found["seconds"] == pytest.approx(sum(found["passes"].values()))
+    assert [*found["passes"]][:3] == ["numbering rows", "reading columns", "binning"]
+    assert found["peak MB"] > 0
+    other = big.measure_other(written, "scikit-learn", n_trees=4)
+    assert other["rows"] == 1500
+    assert other["seconds"] > 4 * other["a tree"]
+    ours, others = [{"rows": 10, **found}, {"rows": 1500, **found}], [other]
+    assert [each.measured for each in big._figures(ours, others)][:2] == [
+        found["peak MB"],
+        pytest.approx(1 / 150),
+    ]
