@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -103,11 +104,13 @@ class DaskChunks(ChunkSource[Item]):
         from dask.base import persist  # noqa: PLC0415
         from dask.delayed import delayed  # noqa: PLC0415
 
-        more = [()] * len(self.items) if beside is None else beside
-        items = [
-            delayed(_pair)(item, delayed(each, traverse=False))
-            for item, each in zip(self.items, more, strict=True)
-        ]
+        more = [delayed(each, traverse=False) for each in beside or [()] * len(self.items)]
+        if beside is not None:
+            # What is beside the chunks goes to the workers once, and not again in each fold.
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+                more = persist(*more)
+        items = [delayed(_pair)(item, each) for item, each in zip(self.items, more, strict=True)]
         parts = partial(split_parts, self.parts, work)
         if not keep:
             return DaskChunks(items, parts)
