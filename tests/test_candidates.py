@@ -200,7 +200,8 @@ def test_seeds_can_come_from_numpy(diabetes):
         ({"sample_weight": [-1.0] * 442}, InvalidTarget, "negative"),
         ({"sample_weight": [0.0] * 442}, InvalidTarget, "zero on all rows"),
         ({"sample_weight": [1.0] + [0.0] * 441}, InvalidTarget, "fewer than two rows"),
-        ({"sample_weight": [1e308] * 442}, InvalidTarget, "too large to add up"),
+        ({"sample_weight": [1e308] * 442}, InvalidTarget, r"is 1e\+308; rescale"),
+        ({"sample_weight": [1e-300] * 442}, InvalidTarget, "is 1e-300; rescale"),
         ({"min_leaf": 400}, InvalidTable, "No tree found a split"),
     ],
 )

@@ -27,6 +27,8 @@ from mossrules.statistics import Overlaps, Statistics, compute_overlaps, statist
 from mossrules.table import Table, read_vector, split_target
 from mossrules.training import TrainingRows, rows_of_table
 
+MOST_WEIGHT = 1e100  # of a row, and 1 over it the least: products of a few still are numbers
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -237,8 +239,12 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     weights = read_vector(sample_weight, "sample_weight", n_rows)
     if weights.min() < 0:
         raise InvalidTarget("sample_weight has negative values; weights must be zero or more.")
-    if not np.isfinite(float(weights.max()) * len(weights)):
-        raise InvalidTarget("sample_weight has values too large to add up; rescale them.")
+    largest = float(weights.max())
+    if largest > MOST_WEIGHT or 0 < largest < 1 / MOST_WEIGHT:
+        raise InvalidTarget(
+            f"The largest of sample_weight is {largest:g}; rescale them to between "
+            f"{1 / MOST_WEIGHT:g} and {MOST_WEIGHT:g}."
+        )
     if not weights.any():
         raise InvalidTarget("sample_weight is zero on all rows; let some of them count.")
     if np.count_nonzero(weights) < 2:

@@ -55,6 +55,7 @@ class Statistics:
     support: FloatArray  # total weight of the rows of each rule, N_ii
     target_mean: float = 0.0
     target_scale: float = 1.0
+    row_weight: float = 1.0  # mean weight of the rows that count at all
 
     @classmethod
     def from_matrix(cls, M: FloatArray, y: FloatArray, counts: IntArray) -> Statistics:
@@ -158,6 +159,7 @@ def statistics_of_overlaps(data: EncodedTable, overlaps: Overlaps, counts: IntAr
         support=support * unit,
         target_mean=grid.low + grid.step * float(mean),
         target_scale=grid.step * scale,
+        row_weight=data.moments.weight * unit / data.moments.rows,
     )
 
 

@@ -92,7 +92,9 @@ def no_candidates(rows: Rows | Streamed, n_trees: int) -> Candidates:
     empty = np.empty(0)
     weights = np.ones(len(rows.target)) if rows.weights is None else rows.weights
     n = float(weights.sum())
-    scale = float(np.sqrt(np.average((rows.target - rows.mean) ** 2, weights=weights)))
+    apart = rows.target - rows.mean
+    largest = float(np.abs(apart).max()) or 1.0  # squares of very large numbers are none
+    scale = largest * float(np.sqrt(np.average((apart / largest) ** 2, weights=weights)))
     return Candidates(
         Binning(
             tuple(BinnedColumn(column.name, column.kind) for column in rows.columns),

@@ -32,11 +32,13 @@ def refit_weights(
 ) -> tuple[FloatArray, float]:
     """Return weights and intercept of the least squares fit, with a small ridge on the weights.
 
-    `signs` of all rules, if given, are kept.
+    `signs` of all rules, if given, are kept. Where rows weigh less than 1 in the mean, so does the
+    ridge, lest it be all that counts.
     """
     G, q = statistics.G[np.ix_(support, support)], statistics.q[support]
     u = statistics.values[support] * statistics.support[support]
-    A = G - np.outer(u, u) / statistics.n + REFIT_RIDGE * np.eye(len(support))
+    ridge = REFIT_RIDGE * min(1.0, statistics.row_weight)
+    A = G - np.outer(u, u) / statistics.n + ridge * np.eye(len(support))
     if signs is None:
         w: FloatArray = np.asarray(np.linalg.solve(A, q), dtype=np.float64)
     else:

@@ -1,0 +1,155 @@
+# ruff: noqa: S608  queries are what is tested
+"""Whole analyses of awkward tables: from fit to every export and back, with a valid certificate.
+
+`HYPOTHESIS_PROFILE=search pytest tests/test_reliability.py` looks at other tables each time.
+"""
+
+import os
+import sqlite3
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model_cases import HOSTILE, plain_values, records, wild_table
+from mossrules import MossClassifier, MossRegressor, RuleSet
+from mossrules.exceptions import InvalidParameter, InvalidTarget
+
+EXAMPLES = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "search" else 12
+TABLE = "the rows"
+
+
+def awkward_table(seed):
+    """Return a table with some of all that makes trouble, and a target of any scale."""
+    rng = np.random.default_rng([9, seed])
+    n = int(rng.choice([2, 3, 4, 5, 12, 40, 70]))
+    X, y = wild_table(seed, n=n)
+    if rng.random() < 0.3:
+        X["constant"] = 1.5
+    if rng.random() < 0.3:
+        X["never there"] = np.full(n, np.nan)
+    if rng.random() < 0.4:
+        close = rng.normal(size=n)
+        X["one"], X["nearly one"] = close, np.nextafter(close, np.inf)
+    if rng.random() < 0.2:
+        wide = {f"{HOSTILE[i % 20]} {i}": rng.normal(size=n) for i in range(60)}
+        X = pd.concat([X, pd.DataFrame(wide)], axis=1)
+    y = y * 10.0 ** rng.choice([-300, -12, 0, 0, 0, 12, 200]) + rng.choice([0.0, 0.0, 1e12])
+    if rng.random() < 0.15:
+        y[rng.integers(n)] = 1e300
+    return X, y
+
+
+def settings_of(seed):
+    """Return parameters, from one end of their range to the other."""
+    rng = np.random.default_rng([10, seed])
+    return {
+        "max_rules": int(rng.integers(1, 7)),
+        "stability": float(rng.choice([0.5, 0.8, 1.0])),
+        "gamma": rng.choice([1e-9, 1e-3, 1.0, 1e3]) if rng.random() < 0.5 else "auto",
+        "n_trees": int(rng.choice([1, 10, 25])),
+        "max_depth": int(rng.integers(1, 4)),
+        "n_bins": int(rng.choice([2, 6, 10])),
+        "random_state": int(rng.integers(9)),
+        "n_jobs": 1,
+    }
+
+
+def exported_predictions(ruleset, X):
+    """Return what the exported Python and SQL predict."""
+    names = {}
+    exec(ruleset.to_python(), names)  # noqa: S102  our own export
+    by_python = [names["predict"](row) for row in records(X)]
+    columns = {name: plain_values(X[name]) for name in X}
+    listed = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f'CREATE TABLE "{TABLE}" ({listed})')
+    marks = ", ".join("?" * len(columns))
+    rows = list(zip(*columns.values(), strict=True))
+    connection.executemany(f'INSERT INTO "{TABLE}" VALUES ({marks})', rows)
+    by_sql = connection.execute(ruleset.to_sql(TABLE, "sqlite")).fetchall()
+    connection.close()
+    return by_python, [row[0] for row in by_sql]
+
+
+@settings(max_examples=EXAMPLES, database=None)
+@given(st.integers(0, 10**6))
+def test_an_analysis_of_an_awkward_table_is_whole(seed):
+    """Predictions are finite and the same in all forms, and the certificate holds."""
+    X, y = awkward_table(seed)
+    model = MossRegressor(**settings_of(seed)).fit(X, y)
+    predicted = model.predict(X)
+    assert np.isfinite(predicted).all()
+    back = RuleSet.from_json(model.rules_.to_json())
+    np.testing.assert_array_equal(back.predict(X), predicted)
+    by_python, by_sql = exported_predictions(model.rules_, X)
+    np.testing.assert_array_equal(by_python, predicted)
+    # SQLite reads numbers of extreme exponents, and no others, with an error in the last bit.
+    weights = np.abs(model.rules_.weights[model.rules_.weights != 0])
+    usual = np.logical_and(weights > 1e-200, weights < 1e200).all()
+    rounding = 0.0 if usual else 1e-13 * weights.max()
+    np.testing.assert_allclose(np.array(by_sql, dtype=float), predicted, rtol=0, atol=rounding)
+    if model.problem_ is not None:
+        check = model.solution_.verify(model.problem_)
+        assert check.passed, str(check)
+    order = np.random.default_rng(seed).permutation(len(y))
+    again = MossRegressor(**settings_of(seed)).fit(X.iloc[order], y[order])
+    assert again.rules_.to_json() == model.rules_.to_json()
+
+
+@settings(max_examples=max(4, EXAMPLES // 3), database=None)
+@given(st.integers(0, 10**6))
+def test_a_classifier_of_an_awkward_table_is_whole(seed):
+    """Probabilities add up to one, and survive the round trip."""
+    X, y = awkward_table(seed)
+    labels = np.where(y > np.median(y), "high", "low")
+    if len(set(labels)) < 2:
+        labels[0] = "other"
+    model = MossClassifier(**settings_of(seed)).fit(X, labels)
+    found = model.predict_proba(X)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+    back = RuleSet.from_json(model.rules_.to_json())
+    np.testing.assert_array_equal(back.predict(X), model.rules_.predict(X))
+
+
+# --- weights --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [2.0**-20, 2.0**-100])
+def test_the_unit_of_weights_below_one_does_not_matter(factor):
+    """Weights that are shares of something small give the model of larger ones."""
+    X, y = wild_table(3, n=80)
+    w = np.random.default_rng(0).uniform(0.1, 1.0, len(y))
+    one = MossRegressor(4, n_trees=25).fit(X, y, sample_weight=w)
+    other = MossRegressor(4, n_trees=25).fit(X, y, sample_weight=w * factor)
+    assert other.rules_ == one.rules_
+    np.testing.assert_allclose(other.predict(X), one.predict(X), rtol=1e-9)
+    assert one.score(X, y) > 0.3
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-99, 1e-12, 1e12, 1e99, 1e300])
+def test_extreme_weights_are_used_or_refused(weight):
+    """Never a warning or an error of another kind."""
+    X, y = wild_table(3, n=40)
+    w = np.full(len(y), weight)
+    model = MossRegressor(3, n_trees=10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if weight in (1e-300, 1e300):
+            with pytest.raises(InvalidTarget, match="rescale"):
+                model.fit(X, y, sample_weight=w)
+        else:
+            assert np.isfinite(model.fit(X, y, sample_weight=w).predict(X)).all()
+
+
+def test_extreme_gammas_are_used_or_refused():
+    """A gamma with which weights are lost in rounding is refused in a sentence."""
+    X, y = wild_table(3, n=40)
+    least = MossRegressor(3, n_trees=10, gamma=1e-300).fit(X, y)
+    assert np.isfinite(least.predict(X)).all()
+    with pytest.raises(InvalidParameter, match="lost in rounding"):
+        MossRegressor(3, n_trees=10, gamma=1e300).fit(X, y)
