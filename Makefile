@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs linkcheck clean
+.PHONY: demo test lint bench docs linkcheck soak clean
 
 demo: $(VENV)/.core
 	$(BIN)/mossrules demo
@@ -28,6 +28,12 @@ docs: $(VENV)/.docs
 
 linkcheck: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b linkcheck -D plot_gallery=0 docs build/linkcheck
+
+# An hour of random problems through every method: `make soak MINUTES=5` for less.
+MINUTES ?= 60
+SEED ?= 0
+soak: $(VENV)/.dev
+	$(BIN)/python tests/soak/soak.py --minutes $(MINUTES) --seed $(SEED) --report docs/soak.md
 
 $(VENV)/.core: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("mossrules needs Python 3.11 or newer; run make PYTHON=python3.12, say") if sys.version_info < (3, 11) else None'
