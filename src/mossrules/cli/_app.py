@@ -15,6 +15,7 @@ from mossrules.exceptions import MixedColumnWarning, MossError, SolveLimitWarnin
 
 __all__ = ["ARGUMENTS", "app", "main"]
 
+INTERRUPTED = 130  # the exit status that shells have for it
 ARGUMENTS = "mossrules.arguments"  # what was typed, among the contexts' own figures
 
 
@@ -35,6 +36,9 @@ class _OneSentence(TyperGroup):
             except MossError as error:
                 _say(("error: ", "bold red"), error)
                 raise typer.Exit(1) from None
+            except KeyboardInterrupt:
+                _say(("stopped: ", "bold yellow"), "interrupted before there was a result.")
+                raise typer.Exit(INTERRUPTED) from None
 
 
 def _show_warning(message: Warning | str, *_where: object) -> None:
