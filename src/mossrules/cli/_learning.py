@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mossrules.cli._console import errors, progress
-from mossrules.cli._options import Cluster, Engine, File, Forest, Moss, Task
+from mossrules.cli._options import Choice, Cluster, Engine, File, Forest, Moss, Task
 from mossrules.exceptions import InvalidParameter, MissingDependency, SolveLimitWarning
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = [
     "evaluated",
     "forest_parameters",
     "learn",
-    "learn_classes",
+    "learn_for_task",
     "moss_parameters",
     "number_or_word",
     "read_for_task",
@@ -210,6 +210,30 @@ def evaluated(learners: Mapping[str, Any], table: Columns, target: str, **how: A
             show(stage, state.done, state.total)
 
         return evaluate(learners, table, target, progress=listen, **how)
+
+
+def learn_for_task(
+    table: Columns | Table,
+    target: str,
+    task: Task,
+    *,
+    choice: Choice,
+    forest: Forest,
+    moss: Moss,
+    jobs: int | None,
+) -> Any:
+    """Return a regressor or a classifier fitted as the options say."""
+    return (learn_classes if task is Task.CLASSIFICATION else learn)(
+        table,
+        target,
+        max_rules=choice.max_rules,
+        stability=number_or_word(choice.stability),
+        ties=choice.ties.value,
+        gap=choice.gap,
+        **forest_parameters(forest),
+        **moss_parameters(moss, table, target),
+        n_jobs=jobs,
+    )
 
 
 def learn(table: Columns | Table, target: str, **parameters: Any) -> MossRegressor:

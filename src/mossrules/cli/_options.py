@@ -23,13 +23,13 @@ __all__ = [
     "CONSTRAINTS",
     "DATA",
     "MODEL",
+    "Choice",
     "ChoiceGap",
     "Cluster",
     "Data",
     "Delimiter",
     "Engine",
     "File",
-    "FitGap",
     "Folds",
     "Forest",
     "Identity",
@@ -39,7 +39,6 @@ __all__ = [
     "MaxRules",
     "Moss",
     "Record",
-    "StabilityOption",
     "Task",
     "TaskOption",
     "Ties",
@@ -213,21 +212,6 @@ TaskOption = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
-StabilityOption = Annotated[
-    str,
-    typer.Option(
-        "--stability",
-        help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or 'auto' to "
-        "choose one by cross-validation.",
-        rich_help_panel=MODEL,
-    ),
-]
-FitGap = Annotated[
-    float,
-    typer.Option(
-        "--gap", help="Largest relative distance from the best choice.", rich_help_panel=MODEL
-    ),
-]
 ChoiceGap = Annotated[
     float, typer.Option(help="Largest relative distance of each choice from its optimum.")
 ]
@@ -282,6 +266,29 @@ Record = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which rules to take of the candidates."""
+
+    stability: Annotated[
+        str,
+        typer.Option(
+            "--stability",
+            help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or 'auto' "
+            "to choose one by cross-validation.",
+            rich_help_panel=MODEL,
+        ),
+    ] = "0.8"
+    max_rules: MaxRules = 15
+    gap: Annotated[
+        float,
+        typer.Option(
+            "--gap", help="Largest relative distance from the best choice.", rich_help_panel=MODEL
+        ),
+    ] = 1e-3
+    ties: TiesOption = Ties.KEEP
 
 
 # --- commands -------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +14,7 @@ from mossrules.cli import _options as options
 from mossrules.cli._console import out, print_json, print_line, print_plain
 from mossrules.cli._learning import (
     connected,
-    forest_parameters,
-    learn,
-    learn_classes,
-    moss_parameters,
-    number_or_word,
+    learn_for_task,
     scan_for_task,
 )
 from mossrules.cli._tables import (
@@ -61,10 +57,7 @@ def fit(
     ] = None,
     as_json: options.Json = False,
     task: options.TaskOption = options.Task.AUTO,
-    stability: options.StabilityOption = "0.8",
-    max_rules: options.MaxRules = 15,
-    gap: options.FitGap = 1e-3,
-    ties: options.TiesOption = options.Ties.KEEP,
+    choice: options.Choice,
     forest: options.Forest,
     moss: options.Moss,
     cluster: options.Cluster,
@@ -81,16 +74,8 @@ def fit(
     with connected(cluster):
         table, task = scan_for_task(file, task, cluster.engine)
         classifies = task is options.Task.CLASSIFICATION
-        model: Any = (learn_classes if classifies else learn)(
-            table,
-            file.target,
-            max_rules=max_rules,
-            stability=number_or_word(stability),
-            ties=ties.value,
-            **forest_parameters(forest),
-            gap=gap,
-            **moss_parameters(moss, table, file.target),
-            n_jobs=jobs,
+        model = learn_for_task(
+            table, file.target, task, choice=choice, forest=forest, moss=moss, jobs=jobs
         )
     if output is not None:
         write_file(output, f"{model.rules_.to_json()}\n")

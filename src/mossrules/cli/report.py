@@ -14,11 +14,7 @@ from mossrules.cli import _options as options
 from mossrules.cli._app import ARGUMENTS
 from mossrules.cli._console import print_line, progress
 from mossrules.cli._learning import (
-    forest_parameters,
-    learn,
-    learn_classes,
-    moss_parameters,
-    number_or_word,
+    learn_for_task,
     read_for_task,
 )
 from mossrules.exceptions import InvalidParameter
@@ -60,10 +56,7 @@ def report(
             show_default=False,
         ),
     ] = None,
-    stability: options.StabilityOption = "0.8",
-    max_rules: options.MaxRules = 15,
-    gap: options.FitGap = 1e-3,
-    ties: options.TiesOption = options.Ties.KEEP,
+    choice: options.Choice,
     forest: options.Forest,
     moss: options.Moss,
     jobs: options.Jobs = None,
@@ -76,16 +69,8 @@ def report(
         raise InvalidParameter("--folds is 1; pass 2 or more, or 0 to leave them out.")
     table, task = read_for_task(file, task)
     classifies = task is options.Task.CLASSIFICATION
-    model: Any = (learn_classes if classifies else learn)(
-        table,
-        file.target,
-        max_rules=max_rules,
-        stability=number_or_word(stability),
-        ties=ties.value,
-        **forest_parameters(forest),
-        gap=gap,
-        **moss_parameters(moss, table, file.target),
-        n_jobs=jobs,
+    model = learn_for_task(
+        table, file.target, task, choice=choice, forest=forest, moss=moss, jobs=jobs
     )
     X, y = table, file.target
     if outcome is not None or (classifies and len(model.classes_) > 2):
