@@ -184,3 +184,10 @@ def test_sorting_is_total_and_prefers_short_rules():
 def test_numbers_are_written_so_that_they_read_back_exactly(value):
     """Printing a threshold loses nothing."""
     assert float(format_number(value)) == value
+
+
+def test_levels_that_show_nothing_are_quoted():
+    """An empty text, and a text that says "missing", are not taken for something else."""
+    column = BinnedColumn("a", Kind.CATEGORICAL, levels=("", "missing", "b"))
+    shown = Levels("a", frozenset(["", "missing", "b", None])).text(column)
+    assert shown == "a is '' or b or 'missing' or missing"

@@ -81,6 +81,14 @@ class Range:
         return self.feature, 0, self.low, self.high, self.missing
 
 
+def level_words(level: Label | None) -> str:
+    """Return a level as people read it; one that shows nothing, or says "missing", in quotes."""
+    if level is None:
+        return "missing"
+    unclear = isinstance(level, str) and (not level.strip() or level == "missing")
+    return repr(level) if unclear else str(level)
+
+
 @dataclass(frozen=True, slots=True)
 class Levels:
     """`feature` is one of `levels` or, with `inside=False`, anything else.
@@ -124,7 +132,7 @@ class Levels:
         return str(self)
 
     def __str__(self) -> str:
-        words = " or ".join("missing" if level is None else str(level) for level in self._sorted())
+        words = " or ".join(map(level_words, self._sorted()))
         return f"{self.feature} is {'' if self.inside else 'not '}{words}"
 
     def _sorted(self) -> list[Label | None]:

@@ -22,6 +22,7 @@ from mossrules.report.numbers import (
     odds_ratio,
     percent,
 )
+from mossrules.rules import level_words
 
 __all__ = ["label_words", "make_view"]
 
@@ -74,7 +75,7 @@ def label_words(label: str | float | bool | None) -> str:
         return "missing"
     if isinstance(label, bool):
         return "true" if label else "false"
-    return repr(label).removesuffix(".0") if isinstance(label, float) else str(label)
+    return repr(label).removesuffix(".0") if isinstance(label, float) else level_words(label)
 
 
 # --- the point that is shown --------------------------------------------------------------------
