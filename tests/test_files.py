@@ -446,3 +446,13 @@ def test_parquet_whose_footer_lies_about_its_rows_is_refused(tmp_path):
         except InvalidFile as error:
             refused.append(str(error))
     assert any("rows where it says that there are" in each for each in refused)
+
+
+def test_what_cannot_be_scanned_is_said(tmp_path):
+    """A choice of no column at all, and a name that no file can have."""
+    path = write(tmp_path, "a,b\n1,2\n")
+    for nothing in ({"only": ["c"]}, {"drop": ["a", "b"]}):
+        with pytest.raises(InvalidFile, match="none of the columns asked for"):
+            scan_files(path, **nothing)
+    with pytest.raises(InvalidFile, match="check the path"):
+        scan_files("a" * 5000 + ".csv")

@@ -129,7 +129,11 @@ def _find_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
 
 def _suffix(path: Path) -> str:
     """Return the suffix of a file that is there, which tells its format."""
-    if not path.exists():
+    try:
+        is_there = path.exists()
+    except OSError as reason:  # a name that is too long, say
+        raise InvalidFile(f"There is no such file ({reason.strerror}); check the path.") from reason
+    if not is_there:
         raise InvalidFile(f"{path} does not exist; check the path.")
     if path.is_dir():
         raise InvalidFile(f"{path} is a folder; name a file.")

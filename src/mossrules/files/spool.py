@@ -14,6 +14,7 @@ import numpy as np
 from mossrules._typing import AnyArray
 from mossrules.chunks import MAX_CHUNK_ROWS, row_ranges
 from mossrules.columns import NUMBERS, Column, Kind, Label
+from mossrules.exceptions import InvalidFile
 from mossrules.files.delimited import Blocks, missing_values, parse_csv
 from mossrules.files.wanted import Wanted
 from mossrules.table import Table
@@ -28,6 +29,8 @@ def scan_csv(files: Sequence[Wanted], delimiter: str) -> Table:
     """
     folder = Folder()
     parsers = parse_csv(files, delimiter, partial(SpooledBlocks, folder))
+    if not parsers:
+        raise InvalidFile(f"{files[0].path} has none of the columns asked for; check their names.")
     columns = tuple(parser.blocks.column(name, parser.kind) for name, parser in parsers.items())
     n_rows = max(parser.blocks.n_rows for parser in parsers.values())
     return Table(columns, n_rows, parts=tuple(row_ranges(n_rows, chunk_rows=MAX_CHUNK_ROWS)))
