@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from mossrules._typing import AnyArray
 from mossrules.binning import BinnedColumn, Binning
 from mossrules.columns import NUMBERS, Column, Kind
-from mossrules.exceptions import InvalidTable
+from mossrules.exceptions import InvalidTable, UnsupportedType
 from mossrules.files import opened
 from mossrules.table import Table
 
@@ -35,6 +36,11 @@ def used_columns(X: Any, binning: Binning, columns: Sequence[str]) -> Table:
 
 def used_values(row: Any, binning: Binning, columns: Sequence[str]) -> Table:
     """Return a table of one row from a mapping, a pandas Series, an array, or a table of one."""
+    if isinstance(row, str | bytes | os.PathLike):
+        raise UnsupportedType(
+            f"The row is the text or path {row!r}; pass a mapping from names to values, a sequence "
+            "of all values, or a table of one row."
+        )
     if hasattr(type(row), "to_dict") and not hasattr(type(row), "columns"):
         row = row.to_dict()
     if isinstance(row, Mapping):
