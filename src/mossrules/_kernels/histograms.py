@@ -52,7 +52,6 @@ def add_level_histograms(
     n_trees, n_nodes, m, n_codes, _ = histogram.shape
     paired = n_nodes * n_codes * n_codes <= MAX_PAIR_CELLS
     n_cells = n_nodes * n_codes * (n_codes if paired else 1)
-    step = 2 if paired else 1
     packed = weights.shape[0] == 0 and noise.shape[0] == 0
 
     uniforms = np.empty((TREES_PER_DRAW, BLOCK_ROWS), np.uint16)
@@ -77,14 +76,9 @@ def add_level_histograms(
                 continue
             draw_uniforms(group_keys[group], start, block_places, uniforms[:, :size])
             for tree in range(first_tree, last_tree):
+                draws = uniforms[tree - first_tree]
                 _weigh_rows(
-                    uniforms[tree - first_tree],
-                    block_target,
-                    block_weights,
-                    noise,
-                    drawn,
-                    row_weight,
-                    row_target,
+                    draws, block_target, block_weights, noise, drawn, row_weight, row_target
                 )
                 _find_nodes(
                     block_codes,
@@ -94,7 +88,7 @@ def add_level_histograms(
                     level,
                     node_of_row,
                 )
-                for j in range(0, m, step):
+                for j in range(0, m, 2 if paired else 1):
                     width = n_codes if paired and j + 1 < m else 1  # codes of a second column
                     cell_of_row[:size] = n_cells
                     _place_rows(
