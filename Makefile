@@ -33,7 +33,7 @@ linkcheck: $(VENV)/.docs
 MINUTES ?= 60
 SEED ?= 0
 soak: $(VENV)/.dev
-	$(BIN)/python tests/soak/soak.py --minutes $(MINUTES) --seed $(SEED) --report docs/soak.md
+	$(BIN)/python -m quality soak --minutes $(MINUTES) --seed $(SEED)
 
 $(VENV)/.core: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("mossrules needs Python 3.11 or newer; run make PYTHON=python3.12, say") if sys.version_info < (3, 11) else None'

@@ -1,6 +1,6 @@
 """Damaged files: what is wrong with one is a `MossError` of one sentence, and nothing else.
 
-`python tests/soak/fuzz_files.py` does the same for as long as one likes.
+`python -m quality fuzz` does the same for as long as one likes.
 """
 
 from random import Random

@@ -1,22 +1,19 @@
 """The soak test itself: it passes where all is well, and sees what is not."""
 
-import sys
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 
 import pytest
+from quality import soak
 
-sys.path.insert(0, str(Path(__file__).parent / "soak"))
-
-import soak
+from mossrules.solver import SolutionPool
 
 
 @pytest.fixture
 def tree_only(monkeypatch):
     """Solve by branch and bound alone, for speed."""
-    only = {"branch and bound": ("branch-and-bound", {})}
-    monkeypatch.setattr(soak, "methods", lambda: only)
+    only = soak.methods()["branch and bound"]
+    monkeypatch.setattr(soak, "methods", lambda: {"branch and bound": only})
 
 
 @pytest.mark.usefixtures("tree_only")
@@ -25,11 +22,14 @@ def test_a_few_problems_of_each_kind_match():
     tally = soak.Tally()
     for kind, problem, best in islice(soak.problems(5), 10):
         soak.examine(kind, problem, best, 0.0, tally)
+        if kind in soak.LISTED:
+            soak.examine_pool(problem, 0.2, tally)
     assert not tally.mismatches
-    assert sum(tally.problems.values()) == 10
-    text = soak.report(tally, 1.0, 5)
-    assert "**10 problems, 10 solutions, 0 mismatches.**" in text
-    assert "| branch and bound | 10 |" in text
+    assert (sum(tally.problems.values()), tally.listed, tally.pools) == (10, 9, 6)
+    record = soak.as_record(tally, 1.0, 5)
+    assert record.passed
+    assert record.seen.startswith("10 problems, 10 solutions, 0 mismatches;")
+    assert "| branch and bound | 10 |" in soak.page(record, tally)
 
 
 @pytest.mark.usefixtures("tree_only")
@@ -50,4 +50,32 @@ def test_solutions_that_lie_are_mismatches(monkeypatch, lie, words):
     kind, problem, best = next(soak.problems(5))
     soak.examine(kind, problem, best, 0.0, tally)
     assert any(words in each for each in tally.mismatches)
-    assert "## Mismatches" in soak.report(tally, 1.0, 5)
+    record = soak.as_record(tally, 1.0, 5)
+    assert not record.passed
+    assert "## Mismatches" in soak.page(record, tally)
+
+
+def test_floors_share_a_tree_and_each_is_right():
+    """The way through a frontier finds the optimum of the problem's own floor."""
+    tally = soak.Tally()
+    for kind, problem, best in islice(soak.problems(7), 5):
+        shared = soak.solve_among_others(problem, soak.Options(gap=0.0))
+        if shared.has_selection:
+            assert shared.loss == pytest.approx(best(), rel=1e-9, abs=1e-12)
+            soak.check(kind, "shared", shared, problem, tally)
+    assert not tally.mismatches
+
+
+@pytest.mark.parametrize("less", [slice(1, None), slice(None, -1)])
+def test_a_list_that_lacks_a_selection_is_a_mismatch(monkeypatch, less):
+    """Be it the best or the last."""
+
+    def shortened(*given) -> SolutionPool:
+        pool = solve_pool(*given)
+        return replace(pool, supports=pool.supports[less], losses=pool.losses[less])
+
+    solve_pool = soak.solve_pool
+    monkeypatch.setattr(soak, "solve_pool", shortened)
+    tally = soak.Tally()
+    soak.examine_pool(soak.random_problem(3), 0.3, tally)
+    assert any("one list only" in each for each in tally.mismatches)

@@ -1,4 +1,4 @@
-"""Random problems through every method, and their certificates against each other: `make soak`.
+"""Random problems through every method, and their certificates against each other.
 
 Each problem is solved by all methods that accept it, and by brute force where it is small enough
 and of a kind for which there is one. A mismatch is any of these:
@@ -6,9 +6,10 @@ and of a kind for which there is one. A mismatch is any of these:
 * a bound above the loss that another method, or brute force, has found;
 * a proven gap that is not there;
 * a solution that `Solution.verify` contradicts, or that is infeasible where there is a selection;
+* a list of near-optimal selections that is not the list by brute force;
 * an error that is none of ours.
 
-    python tests/soak/soak.py --minutes 60 --seed 0 --report docs/soak.md
+`make soak` takes an hour, and keeps what it saw in docs/quality and docs/soak.md.
 """
 
 from __future__ import annotations
@@ -19,27 +20,33 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for the problems and oracles
 
 from cases import hard_problem, limited_problem, mixed_problem, wild_problem
 from mossrules._files import write_file
-from mossrules._provenance import provenance
 from mossrules.exceptions import MossError
-from mossrules.solver import Options, Solution, Status, solve
+from mossrules.frontier import solve_frontier
+from mossrules.solver import Options, Solution, Status, solve, solve_pool
 from oracles import (
     brute_force,
     brute_force_limited,
     brute_force_logistic,
+    brute_force_pool,
+    plain_loss,
     random_logistic_problem,
     random_problem,
 )
+from quality._page import markdown_table
+from quality._record import ROOT, Record
+
+__all__ = ["Tally", "arguments", "examine", "problems", "run"]
 
 MASTERS = {"highs": "highspy", "scip": "pyscipopt", "gurobi": "gurobipy"}
 LIMIT = 2.0  # seconds for each method
@@ -47,7 +54,11 @@ LATE = 3.0  # times its limit, and a second: a method that takes longer does not
 CLOSE = 1e-6  # of the loss without rules: the tolerance of integer masters
 LARGER_EVERY = 8
 GAPS = (0.0, 1e-3, 0.05)
+TOLERANCES = (0.0, 0.02, 0.2)  # of the lists of near-optimal selections
+LISTED = ("squared", "squared, degenerate", "squared, many ties")  # small, and without limits
+EVERYTHING = 100_000  # more selections than a problem has of which all are listed
 Best = Callable[[], float]  # the least loss there is, by brute force
+Way = Callable[[Any, Options], Solution]
 
 
 # --- problems -------------------------------------------------------------------------------------
@@ -74,16 +85,32 @@ def problems(seed: int) -> Iterator[tuple[str, Any, Best | None]]:
             yield "squared, larger", larger.at(larger.largest_stability * share // 10), None
 
 
-def methods() -> dict[str, tuple[str, dict[str, Any]]]:
+def methods() -> dict[str, Way]:
     """Return the ways to solve a problem on this machine."""
-    found: dict[str, tuple[str, dict[str, Any]]] = {
-        "branch and bound": ("branch-and-bound", {}),
-        "coordinate descent": ("coordinate-descent", {}),
+    found: dict[str, Way] = {
+        "branch and bound": lambda p, options: solve(p, "branch-and-bound", options),
+        "branch and bound, tree shared by floors": solve_among_others,
+        "coordinate descent": lambda p, options: solve(p, "coordinate-descent", options),
     }
     for master, package in MASTERS.items():
         if importlib.util.find_spec(package) is not None:
-            found[f"cutting plane, {master}"] = ("cutting-plane", {"master": master})
+            found[f"cutting plane, {master}"] = lambda p, options, master=master: solve(
+                p, "cutting-plane", replace(options, master=master)
+            )
     return found
+
+
+def solve_among_others(problem: Any, options: Options) -> Solution:
+    """Solve a problem at its own floor and at two more, in one tree, and verify the others."""
+    floor, most = problem.min_stability, problem.largest_stability
+    floors = sorted({floor // 2, floor, (floor + most) // 2})
+    frontier = solve_frontier(problem, floors, options=options)
+    solutions = {entry.floor: entry.solution for entry in frontier.entries}
+    for other in set(floors) - {floor}:
+        if solutions[other].has_selection:
+            verified = solutions[other].verify(problem.at(other))
+            assert verified.passed, f"at floor {other}:\n{verified}"  # noqa: S101  a mismatch
+    return solutions[floor]
 
 
 # --- one problem ----------------------------------------------------------------------------------
@@ -99,6 +126,7 @@ class Tally:
     proven: Counter[str] = field(default_factory=Counter)
     late: Counter[str] = field(default_factory=Counter)
     listed: int = 0  # problems of which all selections were tried
+    pools: int = 0  # lists of near-optimal selections held against brute force
     mismatches: list[str] = field(default_factory=list)
 
     def add(self, name: str, what: str) -> None:
@@ -135,11 +163,10 @@ def examine(kind: str, problem: Any, best: Best | None, gap: float, tally: Tally
 def solve_by_all(name: str, problem: Any, gap: float, tally: Tally) -> dict[str, Solution]:
     """Return what each method makes of a problem."""
     found = {}
-    for how, (method, more) in methods().items():
+    for how, way in methods().items():
         start = time.monotonic()
-        options = Options(gap=gap, time_limit=LIMIT, **more)
         try:
-            found[how] = solve(problem, method, options)
+            found[how] = way(problem, Options(gap=gap, time_limit=LIMIT))
         except MossError:
             tally.refused[how] += 1
             continue
@@ -163,6 +190,21 @@ def check(name: str, how: str, solution: Solution, problem: Any, tally: Tally) -
         tally.add(name, f"{how} does not verify:\n{verified}")
 
 
+def examine_pool(problem: Any, tolerance: float, tally: Tally) -> None:
+    """Hold the list of near-optimal selections against all selections there are."""
+    name = f"problem {sum(tally.problems.values()) - 1} (list within {tolerance:g})"
+    pool = solve_pool(problem, tolerance, EVERYTHING, Options(time_limit=None))
+    expected, losses = brute_force_pool(problem, tolerance)
+    tally.pools += 1
+    limit = (1.0 + tolerance) * losses.min()
+    for support in {tuple(each.tolist()) for each in pool} ^ set(expected):
+        # Whether one at the very limit is in the list is a matter of rounding.
+        if abs(plain_loss(problem, support) - limit) > CLOSE * problem.null_loss:
+            tally.add(name, f"{support} is in one list only")
+    if not pool.is_complete:
+        tally.add(name, f"{pool} does not claim to be complete")
+
+
 # --- the run --------------------------------------------------------------------------------------
 
 
@@ -174,6 +216,8 @@ def soak(minutes: float, seed: int) -> Tally:
         if time.monotonic() > end:
             break
         examine(kind, problem, best, GAPS[number // 5 % len(GAPS)], tally)
+        if kind in LISTED:
+            examine_pool(problem, TOLERANCES[number // 5 % len(TOLERANCES)], tally)
         if time.monotonic() > shown + 60.0:
             shown = time.monotonic()
             total = sum(tally.problems.values())
@@ -181,64 +225,71 @@ def soak(minutes: float, seed: int) -> Tally:
     return tally
 
 
-def report(tally: Tally, minutes: float, seed: int) -> str:
-    """Return what was seen as a page of Markdown."""
+def run(minutes: float, seed: int) -> Record:
+    """Examine problems for so long; write docs/soak.md."""
+    tally = soak(minutes, seed)
+    record = as_record(tally, minutes, seed)
+    write_file(ROOT / "docs" / "soak.md", page(record, tally))
+    return record
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what may be asked for."""
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0)
+
+
+def as_record(tally: Tally, minutes: float, seed: int) -> Record:
+    """Return what was seen, method by method."""
     total, solved = sum(tally.problems.values()), sum(tally.solved.values())
-    made_by = ", ".join(f"{name} {value}" for name, value in provenance().items())
-    lines = [
-        "# Soak test",
-        "",
-        (
-            f"Random problems through every method, for {minutes:g} minutes with seed {seed}: "
-            f"**{total:,} problems, {solved:,} solutions, {len(tally.mismatches)} mismatches.** Of "
-            f"{tally.listed:,} problems all selections were tried by brute force. A mismatch is a "
-            "bound above any loss found, a loss below the least there is, a claim that "
-            "`solution.verify(problem)` refutes, or an error that is none of ours. Written by "
-            "`make soak`."
+    return Record(
+        title="Soak test",
+        asked=(
+            "Random problems go through every method, and what each claims is held against what "
+            "the others and brute force found."
         ),
-        "",
-        f"Made by {made_by}.",
-        "",
-        *_table("Kind of problem", {"problems": tally.problems}),
-        "",
-        *_table(
-            "Method",
+        seen=(
+            f"{total:,} problems, {solved:,} solutions, {len(tally.mismatches):,} mismatches; "
+            f"{tally.listed:,} problems by brute force, {tally.pools:,} lists of near-optimal "
+            "selections by brute force"
+        ),
+        passed=not tally.mismatches,
+        command=f"make soak MINUTES={minutes:g} SEED={seed}",
+        table=[
             {
-                "solutions": tally.solved,
-                "proven": tally.proven,
-                "not for this method": tally.refused,
-                "ended late": tally.late,
-            },
+                "Method": how,
+                "solutions": tally.solved[how],
+                "proven": tally.proven[how],
+                "not for this method": tally.refused[how],
+                "ended late": tally.late[how],
+            }
+            for how in methods()
+        ],
+        notes=[
+            (
+                f"A method has {LIMIT:g} seconds for a problem, and is late after {LATE:g} times "
+                "that and a second more."
+            ),
+        ],
+    )
+
+
+def page(record: Record, tally: Tally) -> str:
+    """Return docs/soak.md: the record, the kinds of problems, and each mismatch."""
+    lines = [
+        "# Soak test\n",
+        (
+            f"{record.asked} **{record.seen}.** A mismatch is a bound above any loss found, a loss "
+            "below the least there is, a claim that `solution.verify(problem)` refutes, a list of "
+            "near-optimal selections that lacks one or has one too many, or an error that is none "
+            f"of ours. Written by `{record.command}`; [all parts](quality.md).\n"
         ),
+        *markdown_table(
+            [{"Kind of problem": kind, "problems": n} for kind, n in tally.problems.items()]
+        ),
+        "",
+        *markdown_table(record.table),
     ]
     if tally.mismatches:
         lines += ["", "## Mismatches", "", "```", *tally.mismatches[:50], "```"]
     return "\n".join(lines) + "\n"
-
-
-def _table(first: str, columns: Mapping[str, Counter[str]]) -> list[str]:
-    names = sorted({name for counter in columns.values() for name in counter})
-    head = [f"| {first} | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
-    return head + [
-        f"| {name} | {' | '.join(f'{counter[name]:,}' for counter in columns.values())} |"
-        for name in names
-    ]
-
-
-def main() -> int:
-    """Run; exit with 1 if there is a mismatch."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--report", type=Path, help="where to write a page about the run")
-    asked = parser.parse_args()
-    tally = soak(asked.minutes, asked.seed)
-    text = report(tally, asked.minutes, asked.seed)
-    print(text)
-    if asked.report is not None:
-        write_file(asked.report, text)
-    return int(bool(tally.mismatches))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

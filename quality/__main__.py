@@ -1,0 +1,40 @@
+"""Run parts from the repository root: `python -m quality [part] [options]`, `... page` at last."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from importlib import import_module
+
+from quality._page import write_page
+
+# In the order of the page.
+PARTS = ("soak", "fuzz")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one part, keep its record and write the page; return 1 if it did not pass."""
+    parser = argparse.ArgumentParser(prog="python -m quality", description=__doc__)
+    choices = parser.add_subparsers(dest="part", required=True, metavar="part")
+    choices.add_parser("page", help="write docs/quality.md from the records")
+    for part in PARTS:
+        module = import_module(f"quality.{part}")
+        about = (module.__doc__ or "").splitlines()[0]
+        module.arguments(choices.add_parser(part, help=about, description=about))
+    asked = vars(parser.parse_args(arguments))
+    part, passed = asked.pop("part"), True
+    if part != "page":
+        start = time.monotonic()
+        record = import_module(f"quality.{part}").run(**asked)
+        record = replace(record, seconds=time.monotonic() - start)
+        record.save(part)
+        passed = record.passed
+        print(f"{record.title}: {record.seen}")
+    write_page(PARTS)
+    return int(not passed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

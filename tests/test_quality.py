@@ -1,0 +1,52 @@
+"""The page of quality: what parts found is kept, shown, and no less than that."""
+
+from dataclasses import replace
+
+import pytest
+from quality.__main__ import PARTS, main
+from quality._page import PAGE, page
+from quality._record import Record, read_records
+
+RECORD = Record(
+    title="Trials, of a kind",
+    asked="Nothing breaks.",
+    seen="1,234 trials, 0 failures",
+    passed=True,
+    command="python -m quality trials",
+    seconds=90.0,
+    table=[{"Kind": "a|b", "trials": 1234}, {"Kind": "c", "trials": 0}],
+    notes=["One sentence."],
+)
+
+
+def test_the_page_is_written_from_the_records():
+    """After a change of a record, `python -m quality page` has been run."""
+    kept = read_records()
+    assert set(kept) <= set(PARTS)
+    assert PAGE.read_text("utf-8") == page({part: kept[part] for part in PARTS if part in kept})
+
+
+def test_a_record_survives_its_file(tmp_path):
+    """All of it, and a second one takes the place of the first."""
+    RECORD.save("trials", tmp_path)
+    changed = replace(RECORD, passed=False)
+    changed.save("trials", tmp_path)
+    (found,) = read_records(tmp_path).values()
+    assert replace(found, table=list(found.table)) == changed
+
+
+def test_a_part_is_in_the_table_and_has_a_section():
+    """With what was seen, how to see it again, and what failed in bold."""
+    text = page({"trials": RECORD, "more": replace(RECORD, title="More", passed=False)})
+    assert "| [Trials, of a kind](#trials-of-a-kind) | 1,234 trials, 0 failures | yes |" in text
+    assert "| [More](#more) | 1,234 trials, 0 failures | **no** |" in text
+    assert "| Kind | trials |\n|---|---:|\n| a\\|b | 1,234 |" in text
+    assert "`python -m quality trials`, 1.5 minutes, on " in text
+
+
+def test_an_unknown_part_is_named(capsys):
+    """The message lists what there is."""
+    with pytest.raises(SystemExit) as stop:
+        main(["nonsense"])
+    assert stop.value.code == 2
+    assert "'nonsense'" in capsys.readouterr().err
