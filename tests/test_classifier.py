@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from mossrules import MossClassifier, RuleSet, RuleSets, evaluate_frontier
-from mossrules.constraints import NeverUse, OnlyUp
+from mossrules.constraints import NeverUse, OnlyUp, OwnDirection
 from mossrules.estimators import candidates_for, generation
 from mossrules.estimators.log_odds import REFIT_RIDGE, platt, refit_log_odds
 from mossrules.exceptions import InvalidParameter, InvalidTarget, UnsupportedType
@@ -262,6 +262,17 @@ def test_constraints_are_kept():
     assert "age" in model.rules_.features
     for rule, weight in zip(model.rules_, model.rules_.weights, strict=True):
         assert "age" not in rule.features or weight >= 0
+
+
+def test_log_odds_go_the_way_of_the_rows():
+    """Under OwnDirection a rule with more cases than there are in all never lowers the odds."""
+    X, y = trees_table()
+    model = small(constraints=[OwnDirection()], stability=0.5).fit(X, y)
+    values = dict(
+        zip(model.candidates_.pool.rules, model.candidates_.statistics.values, strict=True)
+    )
+    for rule, weight in zip(model.rules_, model.rules_.weights, strict=True):
+        assert weight * values[rule] >= 0
 
 
 def test_auto_looks_at_the_log_loss():

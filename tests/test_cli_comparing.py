@@ -14,7 +14,14 @@ from mossrules import MossClassifier, MossRegressor, cli
 from mossrules.baselines import SirusClassifier
 from mossrules.cli import _console
 from mossrules.cli.compare import LearnerName
-from mossrules.constraints import AtMostFeatures, AtMostPerFeature, NeverUse, OnlyDown, OnlyUp
+from mossrules.constraints import (
+    AtMostFeatures,
+    AtMostPerFeature,
+    NeverUse,
+    OnlyDown,
+    OnlyUp,
+    OwnDirection,
+)
 from mossrules.evaluation import evaluate
 from mossrules.experiments.protocols import LEARNERS, protocol_for
 from mossrules.stability import consistent_rules, empirical_stability
@@ -213,9 +220,11 @@ def test_constraints_reach_the_model(data, table):
     result = run(
         "fit", data, "--json", "--never-use", "sex", "--never-use", "s3", "--only-up", "bmi",
         "--only-down", "s1", "--at-most-features", "3", "--at-most-per-feature", "3",
+        "--own-direction",
     )  # fmt: skip
     constraints = [NeverUse("sex", "s3"), OnlyUp("bmi"), OnlyDown("s1"), AtMostFeatures(3)]
-    model = MossRegressor(4, n_trees=25, constraints=[*constraints, AtMostPerFeature(3)])
+    constraints += [AtMostPerFeature(3), OwnDirection()]
+    model = MossRegressor(4, n_trees=25, constraints=constraints)
     model.fit(table, "progression")
     assert json.loads(result.stdout)["model"] == json.loads(model.rules_.to_json())
 

@@ -16,6 +16,7 @@ from mossrules.constraints import (
     NeverUse,
     OnlyDown,
     OnlyUp,
+    OwnDirection,
     check_constraints,
     limit_problem,
 )
@@ -95,6 +96,43 @@ def brute_force(problem, candidates, says, pushes):
             if enough and says([candidates.pool.rules[i] for i in S]):
                 best = min(best, signed_loss(free, S))
     return best
+
+
+@pytest.mark.parametrize("share", [0.0, 0.8])
+def test_each_rule_goes_its_own_way_and_none_better_do(few, share):
+    """Under OwnDirection no weight is against the mean of its rule, at the loss of brute force."""
+    data = few.statistics
+    plain = Problem(data, max_rules=3, gamma=0.1)
+    problem = limit_problem(plain, few, [OwnDirection()])
+    problem = problem.at(int(share * problem.eps_max))
+    solution = solve(problem, options=Options(gap=0.0))
+    signed = Problem(data, max_rules=3, gamma=0.1, signs=np.ones(len(few), dtype=int))
+    best = min(
+        signed_loss(signed, S)
+        for size in range(4)
+        for S in itertools.combinations(range(len(few)), size)
+        if data.counts[list(S)].sum() >= problem.min_stability
+    )
+    assert solution.loss == pytest.approx(best, rel=1e-9)
+    assert (solution.weights >= 0).all()  # of columns that are the mean times 0 or 1
+
+
+def test_a_rule_that_would_go_against_its_rows_adds_nothing(diabetes):
+    """Without the constraint some do, with it none, in the refit as in the search."""
+    plain, own = (
+        MossRegressor(12, stability=0.8, n_trees=60, constraints=each, random_state=0).fit(
+            *diabetes
+        )
+        for each in (None, OwnDirection())
+    )
+    for model, against in ((plain, True), (own, False)):
+        means = dict(
+            zip(model.candidates_.pool.rules, model.candidates_.statistics.values, strict=True)
+        )
+        pushes = [
+            means[rule] * w for rule, w in zip(model.rules_, model.rules_.weights, strict=True)
+        ]
+        assert bool(min(pushes) < 0) is against
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -226,7 +264,7 @@ def test_constraints_read_as_they_are_written():
     for text in (
         "NeverUse('age', 'sex')", "MustExclude('age > 50')", "OnlyUp('dose')", "OnlyDown('dose')",
         "AtMostPerFeature(2)", "AtMostPerFeature(2, 'age')", "AtMostFeatures(3)",
-        "AtMostConditions(1)",
+        "AtMostConditions(1)", "OwnDirection()",
     ):  # fmt: skip
         assert repr(eval(text)) == text  # noqa: S307
     assert repr(MustInclude(HEAVY)) == "MustInclude(Rule(bmi in bins 8..))"

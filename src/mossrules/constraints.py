@@ -3,9 +3,8 @@
 >>> [NeverUse("sex"), AtMostFeatures(3), OnlyUp("dose")]
 [NeverUse('sex'), AtMostFeatures(3), OnlyUp('dose')]
 
-Each is a small value that says what it means for a list of candidate rules; `limit_problem` puts
-them together into what the solver takes: rules fixed in and out, limits `A z <= b` on rules and on
-features, and signs of weights.
+Each is a value that says what it means for candidate rules; `limit_problem` makes of them what the
+solver takes: rules fixed in and out, limits `A z <= b` on rules and features, signs of weights.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ __all__ = [
     "NeverUse",
     "OnlyDown",
     "OnlyUp",
+    "OwnDirection",
     "check_constraints",
     "limit_problem",
     "required_rules",
@@ -58,6 +58,7 @@ class Limits:
     most: list[float] = field(default_factory=list)
     up: set[str] = field(default_factory=set)
     down: set[str] = field(default_factory=set)
+    own_direction: bool = False  # of all rules
 
     def __post_init__(self) -> None:
         self.names = self.candidates.binning.names
@@ -90,6 +91,8 @@ class Limits:
     def close(self) -> None:
         """Settle what follows from all constraints together."""
         self.bounded = self.one_way(self.up, 1) | self.one_way(self.down, -1)
+        if self.own_direction:
+            self.bounded |= self.candidates.statistics.values != 0
 
     def one_way(self, names: set[str], push: int) -> BoolArray:
         """Return the rules that may push one way only; those that go the other way are forbidden.
@@ -195,6 +198,18 @@ class OnlyDown(_OfSeveral):
         """Ask for weights that lower it."""
         limits.features(self.given)
         limits.down.update(self.given)
+
+
+@dataclass(frozen=True)
+class OwnDirection(Constraint):
+    """A rule may move the prediction only to the side on which its own rows lie.
+
+    Rules overlap, and beside others the best weight of one may have the other sign.
+    """
+
+    def limit(self, limits: Limits) -> None:
+        """Ask for weights that agree with the means of the rules."""
+        limits.own_direction = True
 
 
 class _OfRules(_OfSeveral):

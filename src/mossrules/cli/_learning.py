@@ -195,6 +195,7 @@ def read_constraints(moss: Moss, table: Columns | Table, target: str) -> list[Co
                     f"columns.{did_you_mean(name, features)}"
                 )
     asked: list[Constraint] = [kind(*names) for kind, names in named.values() if names]
+    asked += [known.OwnDirection()] if moss.own_direction else []
     asked += [kind(most) for kind, most in counted if most is not None]
     return asked or None
 

@@ -185,6 +185,14 @@ class Moss:
             "--only-down", "FEATURE", "Rules that look at it only lower the prediction", CONSTRAINTS
         ),
     ] = None
+    own_direction: Annotated[
+        bool,
+        typer.Option(
+            "--own-direction",
+            help="A rule moves the prediction only to the side on which its own rows lie.",
+            rich_help_panel=CONSTRAINTS,
+        ),
+    ] = False
     at_most_features: Annotated[
         int | None, _at_most("--at-most-features", "All rules together look at no more features.")
     ] = None
