@@ -77,7 +77,7 @@ def _section(command: Callable[..., Any]) -> str:
     lines = [f"## mossrules {command.__name__}", "", f"```text\n{usage}\n```", ""]
     lines += [inspect.cleandoc(command.__doc__ or ""), ""]
     for panel in dict.fromkeys(entry.panel for entry in listed):
-        lines += [f"| {panel} | | default |", "|---|---|---|"]
+        lines += [f"| {panel} | what it does | default |", "|---|---|---|"]
         lines += [str(entry) for entry in listed if entry.panel == panel]
         lines += [""]
     return "\n".join(lines)

@@ -119,6 +119,7 @@ html_theme_options = {
     "show_toc_level": 2,
 }
 html_math_renderer = "mathml"
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 
 
 def inline_formula(translator: Any, node: nodes.math) -> None:
