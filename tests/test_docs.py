@@ -9,6 +9,8 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
+from docs.blocks import PAGES, blocks, prose
+from docs.cli_reference import PAGE as REFERENCE
 
 import mossrules
 
@@ -16,13 +18,7 @@ mpl.use("agg")  # draw without a screen
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-BUILT = {DOCS / "api", DOCS / "gallery"}  # by Sphinx
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *sorted(page for page in DOCS.glob("**/*.md") if not BUILT & set(page.parents)),
-]
-CODED = [page for page in PAGES if "```python\n" in page.read_text()]
+CODED = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 MODULES = [
     module.name
@@ -37,17 +33,23 @@ PUBLIC = ("baselines", "constraints", "estimators", "evaluation", "exceptions", 
 def test_code_in_pages_runs_and_prints_what_they_show(page, capsys):
     """The Python of a page runs from top to bottom, and prints the text that follows a block."""
     names = {}
-    blocks = re.findall(
-        r"^```python\n(.*?)^```(?:\n\n```text\n(.*?)^```)?",
-        page.read_text(),
-        re.DOTALL | re.MULTILINE,
-    )
-    for code, shown in blocks:
-        exec(compile(code, page.name, "exec"), names)  # noqa: S102  our own examples
+    for block in (block for block in blocks(page) if block.language == "python"):
+        exec(compile(block.text, page.name, "exec"), names)  # noqa: S102  our own examples
         printed = capsys.readouterr().out
-        for line in shown.splitlines():
+        for line in block.shown.splitlines():
             assert line.strip() == "..." or line in printed
     plt.close("all")
+
+
+def test_no_block_of_code_is_left_out():
+    """Blocks are Python, lines for the shell, what Python has printed, or directives of Sphinx."""
+    for page in PAGES:
+        found = blocks(page)
+        printed = {block.shown for block in found}
+        for block in found:
+            known = block.language in {"python", "sh"} or block.language.startswith("{")
+            printing = block.language == "text" and block.text in printed
+            assert known or printing or page == REFERENCE, (page.name, block.text)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
@@ -59,11 +61,6 @@ def test_examples_of_the_gallery_run(example):
 
 
 # --- links ----------------------------------------------------------------------------------------
-
-
-def prose(page):
-    """Return the text of a page without its blocks of code."""
-    return re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
 def anchors(page):

@@ -1,25 +1,22 @@
 import csv
 import re
-import shlex
+import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.__main__ import SUBJECTS
+from docs.blocks import PAGES, prose, shell_lines
 from docs.cli_reference import PAGE, commands, entries, reference
 from typer.testing import CliRunner
 
 from mossrules import RuleSet, cli
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = ROOT / "README.md"
+LINES = {page: list(shell_lines(page)) for page in PAGES}
 runner = CliRunner(env={"COLUMNS": "300"})
-
-
-def shell_commands(page):
-    """Return the mossrules commands of a page, as lists of words."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
-    lines = [shlex.split(line, comments=True) for block in blocks for line in block.splitlines()]
-    return [words for words in lines if words[:1] == ["mossrules"]]
 
 
 def names(command):
@@ -54,19 +51,64 @@ def test_the_page_has_the_options_that_help_prints(command):
     assert {name for name in names(command) if name.startswith("--")} == told_of
 
 
-def test_commands_in_pages_have_options_that_exist():
-    """No page tells of an option that is not there."""
-    known = {command.__name__: names(command) for command in commands()}
-    for page in PAGES:
-        for words in shell_commands(page):
-            for option in (word for word in words[2:] if word.startswith("-")):
-                assert option in known[words[1]], (page.name, words)
+# --- lines for the shell --------------------------------------------------------------------------
+
+
+def mentioned(page):
+    """Return the commands in the prose of a page, as lists of words."""
+    spans = re.findall(r"`((?:mossrules|make|python -m) [^`]+)`", prose(page))
+    return [span.split() for span in spans if not re.search(r"[A-Z]{4}|\.\.\.", span)]
+
+
+def check_command(words):
+    """Hold a command to what its program takes."""
+    while re.match(r"[A-Z_]+=", words[0]):  # a variable of the environment
+        words = words[1:]
+    program, *rest = words
+    options = {word for word in rest if re.match("--?[a-z]", word)}
+    if program == "mossrules":
+        known = {command.__name__: names(command) | {"--help"} for command in commands()}
+        assert options <= known.get(rest[0], {"--version"}), words
+    elif program == "make":
+        phony = re.search(r"^\.PHONY: (.*)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert {word for word in rest if "=" not in word} <= set(phony[1].split()), words
+    elif words[:2] == ["python", "-m"]:
+        assert find_spec(rest[1]), words
+        if rest[1] == "benchmarks":
+            assert {*rest[2:]} - {"--quick", "--out", "results"} <= {*SUBJECTS}, words
+    else:
+        assert words[0].endswith("pip"), words
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        extras = re.findall(r"\[(\w+)\]", " ".join(rest))
+        assert {*extras} <= {*project["optional-dependencies"]}, words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: "-".join(page.relative_to(ROOT).parts))
+def test_commands_in_pages_are_those_of_the_programs(page):
+    """No page tells of a command, an option, a target or an extra that is not there."""
+    for words in [*(list(line.words) for line in LINES[page]), *mentioned(page)]:
+        check_command(words)
+
+
+RUN = [page for page in PAGES if any(not line.needs for line in LINES[page])]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in RUN if page != README], ids=lambda page: page.stem
+)
+def test_lines_for_the_shell_run_one_after_the_other(page, tmp_path, monkeypatch):
+    """Lines of a page can be typed in an empty folder, but for those that say what they need."""
+    monkeypatch.chdir(tmp_path)
+    for line in LINES[page]:
+        if not line.needs:
+            assert line.words[0] == "mossrules", line
+            run_quickly(list(line.words))
 
 
 def test_a_newcomer_comes_from_the_readme_to_a_model(tmp_path, monkeypatch):
     """The README's commands, fewer than ten, end with a chosen model that is exported and used."""
     monkeypatch.chdir(tmp_path)
-    path = shell_commands(ROOT / "README.md")
+    path = [list(line.words) for line in LINES[README] if not line.needs]
     assert len(path) < 10
     for words in path:
         run_quickly(words)
@@ -82,11 +124,3 @@ def test_a_newcomer_comes_from_the_readme_to_a_model(tmp_path, monkeypatch):
     assert all(f'"{name}"' in Path("model.sql").read_text() for name in rules.features)
     assert "<html" in Path("report.html").read_text()
     assert "<svg" in Path("frontier.svg").read_text()
-
-
-def test_the_commands_of_the_page_about_them_run(tmp_path, monkeypatch):
-    """What the page on the command line begins with can be typed, line by line."""
-    monkeypatch.chdir(tmp_path)
-    for words in shell_commands(ROOT / "docs" / "commandline.md"):
-        run_quickly(words)
-    assert Path("folds.csv").exists()
