@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs linkcheck soak clean
+.PHONY: demo test lint bench docs linkcheck soak lock clean
 
 demo: $(VENV)/.core
 	$(BIN)/mossrules demo
@@ -22,11 +22,11 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.docs
+docs: $(VENV)/.dev
 	$(BIN)/python -m docs.cli_reference
 	$(BIN)/python -m sphinx -b html -W --keep-going -n docs build/docs
 
-linkcheck: $(VENV)/.docs
+linkcheck: $(VENV)/.dev
 	$(BIN)/python -m sphinx -b linkcheck -D plot_gallery=0 docs build/linkcheck
 
 # An hour of random problems through every method: `make soak MINUTES=5` for less.
@@ -35,19 +35,31 @@ SEED ?= 0
 soak: $(VENV)/.dev
 	$(BIN)/python -m quality soak --minutes $(MINUTES) --seed $(SEED)
 
-$(VENV)/.core: pyproject.toml
+# Exact releases with their hashes, for Python 3.11 and newer, on any platform: see requirements/.
+LOCK := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-annotate --custom-compile-command "make lock" pyproject.toml
+lock: $(VENV)/.dev
+	$(LOCK) --universal --python-version 3.11 --all-extras --group dev --group docs \
+		--output-file requirements/development.txt
+	$(LOCK) --universal --python-version 3.11 --constraint requirements/development.txt \
+		--output-file requirements/core.txt
+	$(LOCK) --universal --python-version 3.11 --all-extras --group tests --group bench \
+		--resolution lowest-direct --constraint requirements/minimum.in \
+		--output-file requirements/minimum.txt
+
+$(VENV)/.core: pyproject.toml requirements/core.txt | $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/core.txt
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml requirements/development.txt | $(VENV)/.python
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/development.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit("mossrules needs Python 3.11 or newer; run make PYTHON=python3.12, say") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable .
-	touch $@
-
-$(VENV)/.dev: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --group dev
-	touch $@
-
-$(VENV)/.docs: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
 clean:
