@@ -1,8 +1,10 @@
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from cases import wild_problem
 from mossrules.exceptions import InvalidParameter, MossError
 from mossrules.solver import cutting_plane
 from mossrules.solver.cutting_plane import Cut, CutPool, solve_by_cutting_plane
@@ -202,6 +204,33 @@ def test_cuts_are_tangents_from_below():
         Cut.at_support(problem, support).gradient,
         problem.gradient(np.isin(np.arange(20), support).astype(float)),
     )
+
+
+def test_a_master_is_asked_for_the_same_by_gentler_slopes():
+    """Whatever the selection, the demand is what the cut says, or that no loss is negative."""
+
+    class Listening(StubMaster):
+        def add_cut(self, constant, gradient):
+            self.cut = constant, gradient
+
+    steep = 0
+    for seed in range(30):
+        problem = replace(random_problem(seed), gamma=100.0)
+        everything = np.array(list(itertools.product([0.0, 1.0], repeat=problem.m)))
+        cut, master = Cut.at_support(problem, np.arange(seed % problem.m)), Listening()
+        cut.add_to(master)
+        constant, gradient = master.cut
+        steep += (gradient != cut.gradient).any()
+        asked = np.maximum(0.0, constant + everything @ gradient)
+        meant = np.maximum(0.0, cut.constant + everything @ cut.gradient)
+        np.testing.assert_allclose(asked, meant, atol=1e-9 * problem.null_loss)
+    assert steep > 10
+
+
+@MASTERS
+def test_steep_cuts_prove_no_more_than_there_is(master):
+    """With slopes of 40,000 beside others of 1e-6, HiGHS once took the second best for optimal."""
+    assert_optimal(problem := wild_problem(192, strongest=6.0), run(problem, master=master))
 
 
 def test_cuts_serve_other_floors_and_sizes():
