@@ -52,3 +52,19 @@ def test_sound_files_are_read(name, samples, tmp_path):
         path = tmp_path / f"{number}{reader.suffix}"
         path.write_bytes(sample)
         reader.use(path)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "rule set 0 1534",  # weights of a calibration whose sum is infinite
+        "evaluation 0 1379",  # half of a surrogate pair in a name
+        "Parquet 0 372",  # names of columns that are not UTF-8
+        "Parquet, scanned 0 1075",
+    ],
+)
+def test_what_once_went_wrong_is_read_or_refused(key, samples, tmp_path):
+    """Damage that `python -m quality fuzz` has found to raise something else."""
+    name = key.rsplit(" ", 2)[0]
+    rng = Random(key)  # noqa: S311  no secrets
+    assert read_damaged(READERS[name], samples(name), rng, tmp_path) in ("read", "refused")

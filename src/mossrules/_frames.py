@@ -18,6 +18,7 @@ def make_frame(columns: dict[str, list[Any]], backend: Backend | None = None) ->
     if backend is not None and backend not in BACKENDS:
         raise InvalidParameter(f"backend is {backend!r}; choose one of {', '.join(BACKENDS)}.")
     choices = BACKENDS if backend is None else (backend,)
+    columns = {_writable(name): list(map(_writable, values)) for name, values in columns.items()}
     for choice in choices:
         if importlib.util.find_spec(choice) is not None:
             return nw.from_dict(columns, backend=choice).to_native()
@@ -25,3 +26,10 @@ def make_frame(columns: dict[str, list[Any]], backend: Backend | None = None) ->
         f"A frame needs {' or '.join(choices)}, which is not installed; "
         f"run pip install {choices[0]}."
     )
+
+
+def _writable(value: Any) -> Any:
+    """Return text without halves of surrogate pairs, which Arrow refuses; all else as it is."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

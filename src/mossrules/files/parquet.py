@@ -44,7 +44,7 @@ def _read_with_pyarrow(wanted: Wanted) -> Any:
     try:
         with parquet.ParquetFile(wanted.path) as file:
             return file.read(columns=wanted.choose(file.schema_arrow.names))
-    except (pa.ArrowException, OSError) as reason:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as reason:
         raise not_parquet(wanted.path, reason) from reason
 
 

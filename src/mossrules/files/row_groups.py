@@ -44,7 +44,7 @@ class Part:
                 self.path, metadata=_metadata(self.path, self.modified)
             ) as file:
                 found = file.read_row_groups(self.groups, columns=[name], use_threads=False)[name]
-        except (pa.ArrowException, OSError) as reason:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as reason:
             raise not_parquet(self.path, reason) from reason
         if len(found) != len(self.rows):
             raise InvalidFile(
@@ -85,7 +85,7 @@ def _metadata(path: Path, modified: int) -> Any:
     try:
         with parquet.ParquetFile(path) as file:
             return file.metadata
-    except (pa.ArrowException, OSError) as reason:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as reason:
         raise not_parquet(path, reason) from reason
 
 

@@ -70,6 +70,8 @@ class Calibration:
                     f"{name} of a calibration must be {PARTS} weights of rows, none below 0."
                 )
             object.__setattr__(self, name, parts)
+        if not math.isfinite(self.rows):
+            raise InvalidParameter("The weights of a calibration have no finite sum; rescale them.")
 
     @classmethod
     def of(
