@@ -11,7 +11,7 @@ from importlib import import_module
 from quality._page import write_page
 
 # In the order of the page.
-PARTS = ("soak", "fuzz")
+PARTS = ("soak", "fuzz", "interrupts")
 
 
 def main(arguments: list[str] | None = None) -> int:

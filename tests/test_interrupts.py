@@ -2,16 +2,27 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mossrules
+from cases import hard_problem
 from model_cases import wild_table
-from mossrules import MossRegressor, RuleSet
+from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet, _signals
+from mossrules.estimators import moss
+from mossrules.exceptions import SolveLimitWarning
+from mossrules.frontier import solve_frontier
+from mossrules.report import collect
+from mossrules.solver import Status, solve
+from stopping import COMMANDS, Moment, input_files, stop
 
 SOURCE = str(Path(mossrules.__file__).parents[1])
 
@@ -68,6 +79,111 @@ def test_an_interrupted_command_leaves_nothing(calls, tmp_path):
         assert done.returncode == 130, done.stderr
         assert "nterrupted" in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+@pytest.mark.parametrize(
+    ("name", "moment", "ends"),
+    [
+        ("frontier", Moment(0.0, at_file=True), {"without a result", "result so far"}),
+        ("fit, classes", Moment(0.6, signal.SIGTERM), {"without a result"}),
+    ],
+)
+def test_a_stopped_command_ends_in_order(name, moment, ends, tmp_path):
+    """With the status of its signal, one sentence, and files that are whole."""
+    (tmp_path / "work").mkdir()
+    input_files(tmp_path / "work")
+    assert stop(COMMANDS[name], tmp_path / "work", moment, {}).where in ends
+
+
+def test_a_signal_is_an_interrupt_that_is_noted(monkeypatch):
+    """Also where Python would show it and go on; what was ignored before stays so."""
+    before = {each: signal.getsignal(each) for each in _signals.SIGNALS}
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _signals.heed_signals()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        assert _signals.stopped_status() == 143
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _signals.heed_signals()
+        _signals.check_interrupted()  # all is forgotten
+
+        class Lost:
+            def __del__(self):
+                raise KeyboardInterrupt
+
+        lost = [Lost()]
+        with pytest.raises(KeyboardInterrupt):
+            lost.clear() or time.sleep(5.0)  # until it is raised again, out of the destructor
+        with pytest.raises(KeyboardInterrupt):
+            _signals.check_interrupted()
+        _signals.ignore_signals()
+        signal.raise_signal(signal.SIGINT)
+        assert _signals.interrupted_by() == signal.SIGINT
+    finally:
+        _signals._received.clear()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def interrupt_after(count):
+    """Return a listener that interrupts at the nth point."""
+    seen = []
+
+    def listen(state):
+        seen.append(state)
+        if len(seen) == count:
+            raise KeyboardInterrupt
+
+    return listen
+
+
+def test_an_interrupted_frontier_says_so():
+    """It has what there was, in its file too."""
+    problem = hard_problem(m=20, k=4, seed=1)
+    whole = solve_frontier(problem, [0, 20, 40, 60])
+    assert not whole.interrupted
+    part = solve_frontier(problem, [0, 20, 40, 60], progress=interrupt_after(2))
+    assert part.interrupted
+    assert "interrupted" in repr(part)
+    assert 0 < len(part.entries) < len(whole.entries)
+    assert Frontier.from_json(part.to_json()).interrupted
+    earlier = json.loads(whole.to_json())
+    del earlier["interrupted"]
+    assert not Frontier.from_json(json.dumps(earlier)).interrupted
+
+
+def test_an_interrupted_frontier_is_not_kept_for_the_next_call(monkeypatch):
+    """The same call then finds all of it, and no report is made of a part."""
+    X, y = wild_table(1, n=60)
+    model = MossRegressor(3, n_trees=20, random_state=0).fit(X, y)
+    part = model.frontier(6, progress=interrupt_after(1))
+    assert part.interrupted
+    assert len(part.entries) < len(model.frontier(6).entries)
+    monkeypatch.setattr(MossRegressor, "_solve_frontier", lambda *_, **__: part)
+    with pytest.raises(KeyboardInterrupt):
+        collect(model, cv=None)
+
+
+def test_an_interrupt_ends_the_search_for_all_classes(monkeypatch):
+    """With one class of several there is no model; of two there is."""
+    found = []
+
+    def interrupted(*arguments):
+        found.append(solve(*arguments))
+        return replace(found[-1], status=Status.INTERRUPTED)
+
+    monkeypatch.setattr(moss, "solve", interrupted)
+    X, y = wild_table(1, n=60)
+    model = MossClassifier(3, n_trees=10, random_state=0)
+    with pytest.warns(SolveLimitWarning), pytest.raises(KeyboardInterrupt):
+        model.fit(X, np.digitize(y, np.quantile(y, [0.3, 0.6])))
+    assert len(found) == 1
+    with pytest.warns(SolveLimitWarning):
+        assert model.fit(X, y > np.median(y)).solution_.status is Status.INTERRUPTED
 
 
 # --- threads and processes ------------------------------------------------------------------------

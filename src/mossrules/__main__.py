@@ -2,18 +2,24 @@
 
 import sys
 
+from mossrules._signals import heed_signals, ignore_signals, stopped_status
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line; an interrupt is a sentence, also while the program still loads."""
+    heed_signals()
     try:
-        from mossrules.cli import main as run  # noqa: PLC0415  it takes a while
+        try:
+            from mossrules.cli import main as run  # noqa: PLC0415  it takes a while
 
-        run()
+            run()
+        finally:
+            ignore_signals()
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted.\n")
-        sys.exit(130)  # as shells have it
+        sys.exit(stopped_status())
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from mossrules import __version__
+from mossrules._signals import ToldStatus, interrupted_by, stopped_status
 from mossrules.cli._console import errors, out
 from mossrules.exceptions import MixedColumnWarning, MossError, SolveLimitWarning
 
 __all__ = ["ARGUMENTS", "app", "main"]
 
-INTERRUPTED = 130  # the exit status that shells have for it
 ARGUMENTS = "mossrules.arguments"  # what was typed, among the contexts' own figures
 
 
@@ -32,13 +32,17 @@ class _OneSentence(TyperGroup):
                 warnings.simplefilter("always", category)
             warnings.showwarning = _show_warning  # type: ignore[assignment]  # of fewer arguments
             try:
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
             except MossError as error:
                 _say(("error: ", "bold red"), error)
                 raise typer.Exit(1) from None
             except KeyboardInterrupt:
-                _say(("stopped: ", "bold yellow"), "interrupted before there was a result.")
-                raise typer.Exit(INTERRUPTED) from None
+                _say(("stopped: ", "bold yellow"), "interrupted before it was done.")
+                raise typer.Exit(stopped_status()) from None
+            if interrupted_by() is not None:  # and the search has made a result of what it had
+                _say(("stopped: ", "bold yellow"), "interrupted; this is the result so far.")
+                raise typer.Exit(stopped_status())
+            return result
 
 
 def _show_warning(message: Warning | str, *_where: object) -> None:
@@ -60,7 +64,13 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
-    app()
+    try:
+        app()
+    except SystemExit as end:
+        # Between commands, Typer makes an exit of an interrupt without a word.
+        if interrupted_by() is not None and not isinstance(end.code, ToldStatus):
+            raise KeyboardInterrupt from None
+        raise
 
 
 @app.callback(invoke_without_command=True)

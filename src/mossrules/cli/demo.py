@@ -13,6 +13,7 @@ from rich.table import Table
 
 from mossrules import __version__
 from mossrules._files import check_place, write_file
+from mossrules._signals import check_interrupted
 from mossrules.cli._console import out, print_line, progress
 from mossrules.cli._tables import as_csv, certificate, rules_table
 
@@ -81,6 +82,7 @@ def demo(
         "patient; rows: share of patients it holds for; mean: their mean target.[/]\n"
     )
     model = _choose(found, seed, exact=exact)
+    check_interrupted()
     _show_model(model)
     with progress("looking at the trade-off") as show:
         shown = model.report(

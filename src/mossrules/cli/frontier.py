@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from mossrules._files import check_place, write_file
+from mossrules._signals import check_interrupted
 from mossrules.cli import _options as options
 from mossrules.cli._console import out, print_json, print_line, progress
 from mossrules.cli._figures import check_plot, drawn
@@ -75,6 +76,7 @@ def frontier(
         **moss_parameters(moss, table, file.target),
         n_jobs=jobs,
     )
+    check_interrupted()
     found = solve(model, wanted, gap, time_budget, checkpoint)
     if output is not None:
         write_file(output, f"{found.to_json()}\n")
@@ -82,7 +84,12 @@ def frontier(
         write_file(plot, drawn(found.plot, plot))
     rows = frontier_rows(model, found)
     if as_json:
-        print_json({"points": rows, "complete": found.complete, "worst_gap": found.worst_gap})
+        print_json({
+            "points": rows,
+            "complete": found.complete,
+            "interrupted": found.interrupted,
+            "worst_gap": found.worst_gap,
+        })  # fmt: skip
         return
     print_line(("What stability costs", "bold"), ": the most stable first, * at the knee.")
     out.print(frontier_table(rows))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mossrules._files import check_place
+from mossrules._signals import check_interrupted
 from mossrules.cli import _options as options
 from mossrules.cli._app import ARGUMENTS
 from mossrules.cli._console import print_line, progress
@@ -72,6 +73,7 @@ def report(
     model = learn_for_task(
         table, file.target, task, choice=choice, forest=forest, moss=moss, jobs=jobs
     )
+    check_interrupted()
     X, y = table, file.target
     if outcome is not None or (classifies and len(model.classes_) > 2):
         model, X, y = one_class(model, table, file.target, outcome)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mossrules._signals import stopped_status
 from mossrules.cli import _options as options
 from mossrules.cli._console import errors, print_line, print_plain, progress
 from mossrules.exceptions import InvalidFile, InvalidParameter
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from mossrules.experiments.running import Finished, Step
 
 __all__ = ["reproduce"]
-
-STOPPED = 130  # the exit of a command that Ctrl-C has ended
 
 
 class Protocol(StrEnum):
@@ -110,7 +109,7 @@ def _run(
         except KeyboardInterrupt:
             stopped = "Stopped; what is finished is kept, and the same command goes on from there."
             errors.print(stopped, soft_wrap=True)
-            raise typer.Exit(STOPPED) from None
+            raise typer.Exit(stopped_status()) from None
 
 
 def _write_page(output: Path, page: Path, note: str | None) -> None:

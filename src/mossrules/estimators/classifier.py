@@ -20,7 +20,7 @@ from mossrules.estimators.labels import check_class_weight
 from mossrules.estimators.log_odds import LogOdds, log_odds_of, refit_log_odds, share_log_odds
 from mossrules.estimators.moss import MossEstimator
 from mossrules.model import RuleSet
-from mossrules.solver import LogisticProblem, Solution
+from mossrules.solver import LogisticProblem, Solution, Status
 from mossrules.solver.options import Method
 
 __all__ = ["MossClassifier"]
@@ -157,6 +157,11 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
             return no_rules(0.0)
         entropy = -share * np.log(share) - (1.0 - share) * np.log1p(-share)
         return no_rules(float(statistics.n * entropy))
+
+    def _settle(self, solution: Solution) -> None:
+        if self._is_member and solution.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt  # without the other classes there is no model
+        super()._settle(solution)
 
     def _make_rules(self, solution: Solution) -> RuleSet:
         found = self._log_odds(solution)

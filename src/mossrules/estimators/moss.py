@@ -245,11 +245,12 @@ class MossEstimator(RuleEstimator):
         elif points != "complete":
             check_integer("points", points)
         key = (points, gap, time_budget)
-        if key not in self._frontiers:
-            self._frontiers[key] = self._solve_frontier(
-                *key, checkpoint=checkpoint, progress=progress
-            )
-        return self._frontiers[key]
+        if key in self._frontiers:
+            return self._frontiers[key]
+        found = self._solve_frontier(*key, checkpoint=checkpoint, progress=progress)
+        if not found.interrupted:  # then the same call may do better
+            self._frontiers[key] = found
+        return found
 
     def _solve_frontier(
         self,

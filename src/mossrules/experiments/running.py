@@ -12,6 +12,7 @@ from typing import Any
 
 from mossrules._files import write_file
 from mossrules._provenance import provenance
+from mossrules._signals import check_interrupted
 from mossrules.exceptions import MissingDependency
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
 from mossrules.experiments.markdown import page
@@ -78,7 +79,9 @@ def reproduce(
     record.keep(experiment.settled)
     reused = sum(task in record.tasks for task in tasks)
     for task in _left(tasks, record, listen):
-        record.add(task, _run(experiment, settings, task, lab))
+        rows = _run(experiment, settings, task, lab)
+        check_interrupted()  # a search may have made a result of what it had
+        record.add(task, rows)
     rows = record.rows(tasks)
     shown = experiment.present(settings, rows)
     paths = [folder / ROWS, folder / "results.md"]

@@ -45,6 +45,7 @@ class Frontier:
     gamma: float
     complete: bool = False  # every non-dominated point of the range is there, and proven
     seconds: float = 0.0
+    interrupted: bool = False  # by Ctrl-C, with what there was: floors may be missing
 
     @classmethod
     def of(
@@ -54,6 +55,7 @@ class Frontier:
         *,
         complete: bool = False,
         seconds: float = 0.0,
+        interrupted: bool = False,
     ) -> Frontier:
         """Return the frontier of a problem's solutions, in any order."""
         ordered = sorted(entries, key=lambda entry: -entry.floor)
@@ -65,6 +67,7 @@ class Frontier:
             gamma=problem.gamma,
             complete=complete,
             seconds=seconds,
+            interrupted=interrupted,
         )
 
     # --- points ---------------------------------------------------------------------------------
@@ -258,6 +261,7 @@ class Frontier:
             return "Frontier(no points)"
         H1 = self.stability
         kind = "complete" if self.complete else f"{len(self.entries)} floors"
+        kind += ", interrupted" if self.interrupted else ""
         return (
             f"Frontier({len(self)} points, {kind}, stability {H1[-1]} to {H1[0]} of "
             f"{self.largest_stability}, worst gap {self.worst_gap:.2g}, {self.seconds:.2g} s)"

@@ -26,7 +26,15 @@ from mossrules.solver.verification import DualPoint
 __all__ = ["frontier_from_json", "frontier_to_json"]
 
 FORMAT, VERSION = "mossrules frontier", 1
-SCALARS = ("largest_stability", "null_loss", "max_rules", "gamma", "complete", "seconds")
+SCALARS = (
+    "largest_stability",
+    "null_loss",
+    "max_rules",
+    "gamma",
+    "complete",
+    "seconds",
+    "interrupted",
+)
 
 
 def frontier_to_json(frontier: Frontier) -> str:
@@ -50,6 +58,7 @@ def frontier_from_json(text: str) -> Frontier:
             gamma=float(read_number(content["gamma"])),
             complete=_truth(content["complete"]),
             seconds=float(read_number(content["seconds"])),
+            interrupted=_truth(content.get("interrupted", False)),  # since 0.1.0
         )
 
 

@@ -103,7 +103,9 @@ def solve_frontier(
     entries = run.entries.values()
     exact = options.gap == 0 and all(each.solution.status in PROVEN for each in entries)
     complete = complete and finished and exact
-    return Frontier.of(problem, entries, complete=complete, seconds=run.seconds)
+    return Frontier.of(
+        problem, entries, complete=complete, seconds=run.seconds, interrupted=not finished
+    )
 
 
 def _range_or_floors(

@@ -89,6 +89,8 @@ def collect(
     started = datetime.now(UTC)
     say("solving at levels of stability", None, None)
     frontier = with_own(model.frontier(read_shares(points), gap), model.solution_)
+    if frontier.interrupted:
+        raise KeyboardInterrupt  # folds would take longer, and the page would lack points
     solutions = _points(frontier, model.solution_)
     rule_sets = [_rule_set(model, own, each) for each in solutions]
     evaluation: FrontierEvaluation | None = None

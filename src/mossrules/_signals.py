@@ -1,0 +1,75 @@
+"""Ctrl-C and SIGTERM: both end a command in order, and its exit status tells which it was."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import sys
+import threading
+from types import FrameType
+
+__all__ = [
+    "ToldStatus",
+    "check_interrupted",
+    "heed_signals",
+    "ignore_signals",
+    "interrupted_by",
+    "stopped_status",
+]
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SOON = 0.01  # seconds
+
+_received: list[int] = []
+
+
+class ToldStatus(int):
+    """The exit status of a command that has said why it ended."""
+
+
+def heed_signals() -> None:
+    """Have both raise KeyboardInterrupt, so that what is open is closed, and note which came.
+
+    What the caller has ignored, as `nohup` and shells do in the background, stays ignored.
+    """
+    _received.clear()
+    for each in SIGNALS:
+        if signal.getsignal(each) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(each, _note)
+    sys.unraisablehook = _show_or_raise_again
+
+
+def ignore_signals() -> None:
+    """Let neither disturb a command that has ended, while the interpreter clears up."""
+    for each in SIGNALS:
+        if signal.getsignal(each) is _note:
+            signal.signal(each, signal.SIG_IGN)
+
+
+def interrupted_by() -> int | None:
+    """Return the first signal that came, also if the library has made a result of it."""
+    return _received[0] if _received else None
+
+
+def check_interrupted() -> None:
+    """Go no further if a signal came, for a part of a result is of no use to what follows."""
+    if interrupted_by() is not None:
+        raise KeyboardInterrupt
+
+
+def stopped_status() -> ToldStatus:
+    """Return the exit status that shells have for a command that a signal has ended."""
+    return ToldStatus(128 + (interrupted_by() or signal.SIGINT))
+
+
+def _note(number: int, _frame: FrameType | None) -> None:
+    _received.append(number)
+    raise KeyboardInterrupt
+
+
+def _show_or_raise_again(unraisable: sys.UnraisableHookArgs) -> None:
+    # An interrupt within a destructor or a callback of C would be shown there, and lost.
+    if unraisable.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(unraisable)
+    elif signal.getsignal(signal.SIGINT) is _note:
+        threading.Timer(SOON, _thread.interrupt_main).start()  # not from here: it would be lost too
