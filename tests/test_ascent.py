@@ -20,7 +20,7 @@ from mossrules.solver._kernels.relaxation import (
     scatter,
     sweep,
 )
-from mossrules.solver._kernels.root import first_multipliers
+from mossrules.solver._kernels.root import _nth_largest, first_multipliers
 from mossrules.solver._kernels.state import IN, OUT, make_small
 from mossrules.solver.relaxation import best_multipliers, dual_bound
 from oracles import brute_force
@@ -254,6 +254,18 @@ def test_the_first_multipliers_price_the_right_rules(seed):
     assert len(worth) >= node.room
     if np.isfinite(mu) and score.max() > 0:
         assert data.counts[worth].sum() >= node.floor
+
+
+@given(st.lists(st.integers(-3, 3) | st.floats(allow_nan=False), min_size=1), st.data())
+def test_the_nth_largest_is_that_of_a_sort(values, data):
+    """Whatever the order and however many are equal; what lies behind the first n is left alone."""
+    values = np.array([*values, np.inf])
+    n = data.draw(st.integers(1, len(values) - 1))
+    nth = data.draw(st.integers(1, n))
+    expected, behind = np.sort(values[:n])[::-1], values[n:].copy()
+    assert _nth_largest(values, n, nth) == expected[nth - 1]
+    np.testing.assert_array_equal(np.sort(values[:n])[::-1], expected)
+    np.testing.assert_array_equal(values[n:], behind)
 
 
 def test_the_first_multipliers_are_nearly_the_best():

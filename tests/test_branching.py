@@ -110,7 +110,7 @@ def test_what_is_learned_is_the_rise_per_unit():
         (0, False, 1.0), (0, False, -5.0), (0, True, 3.0), (0, True, np.inf), (1, False, 1.0),
         (2, True, 1.0),
     ]:  # fmt: skip
-        learn(search, rule, up, rise)
+        learn(search.past, rule, search.z[rule], up, rise)
     assert search.past.tolist() == [[4.0, 2.0, 4.0, 1.0], [0.0] * 4, [0.0] * 4]
 
 

@@ -103,9 +103,9 @@ def test_the_cutoff_is_below_the_loss_by_the_gap_or_by_rounding():
     """The larger of both counts."""
     search = make_search(2, 0.0, np.arange(4), *no_twins(4))
     search.numbers[[LOSS, GAP, MARGIN]] = 10.0, 0.1, 0.5
-    assert cutoff_of(search) == 9.0
+    assert cutoff_of(search.numbers) == 9.0
     search.numbers[MARGIN] = 2.0
-    assert cutoff_of(search) == 8.0
+    assert cutoff_of(search.numbers) == 8.0
 
 
 @given(SEEDS)

@@ -85,7 +85,7 @@ def relaxed_child(node, gap, steps, *, rounding):
     )
     search.numbers[LEAST_DROPPED], _ = ascend(
         node.data, node.fate, node.room, node.floor, search.child_w, search.child_r,
-        search.child_multipliers, cutoff_of(search), steps, search.small,
+        search.child_multipliers, cutoff_of(search.numbers), steps, search.small,
     )  # fmt: skip
     return search, make_tree(2, len(node.fate))
 

@@ -15,7 +15,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 TREES_PER_DRAW = 4
 
 # What a stream is for: part of its key, so that no two uses share numbers.
-BOOTSTRAP, FEATURES, ROW_SAMPLE = 1, 2, 3
+BOOTSTRAP, FEATURES, ROW_SAMPLE = np.int64(1), np.int64(2), np.int64(3)
 
 # Poisson(1) by inversion of a 16-bit uniform: the draw is the number of thresholds at or below it.
 # Rounding the distribution function to 16 bits moves each probability by less than 2^-16 and caps

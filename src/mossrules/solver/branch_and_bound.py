@@ -77,7 +77,7 @@ def refuse_constraints(problem: Problem) -> None:
 def compile_kernels() -> None:
     """Compile what a search needs, or load it if that was done before, on a problem of no size.
 
-    Compiling takes more than a minute once after installation and must not use up a time limit.
+    Compiling takes half a minute once after installation and must not use up a time limit.
     """
     rules = Statistics.from_matrix(np.eye(3), np.arange(3.0), np.ones(3, dtype=np.int64))
     instance = Instance.of(Problem(rules, max_rules=2, gamma=1.0))

@@ -169,7 +169,7 @@ class _Bench:
         self, data: Data, state: _State, *, rounds: int = ROUNDS, steps: int = STEPS
     ) -> _Relaxed:
         """Raise the bound of a node on the squared problems that touch along the way."""
-        cutoff = float(cutoff_of(self.search))
+        cutoff = float(cutoff_of(self.search.numbers))
         best: _Relaxed | None = None
         for _ in range(rounds):
             ascend(data, *state, cutoff, steps, self.search.small)
@@ -351,8 +351,7 @@ class LogisticTree:
             start = (node.w.copy(), r.copy(), node.multipliers.copy())
             child = self._fixed(_State(node.fate.copy(), room, floor, *start), rule, up)
             reached = np.inf if child is None else self._child(data, node.bound, child)
-            s.z[rule] = z
-            learn(s, rule, up, reached - node.bound)
+            learn(s.past, rule, z, up, reached - node.bound)
 
     def _fixed(self, state: _State, rule: int, up: bool) -> _State | None:
         """Fix one rule, and what follows from it; None where nothing is left below."""

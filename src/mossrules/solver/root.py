@@ -8,10 +8,12 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.solver._kernels.fixing import fix_by_bound
+from mossrules.solver._kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
 from mossrules.solver._kernels.limits import fix_by_conditions
-from mossrules.solver._kernels.relaxation import lower_and_upper
-from mossrules.solver._kernels.root import relax_root
+from mossrules.solver._kernels.relaxation import ascend, lower_and_upper, residual_of
+from mossrules.solver._kernels.root import first_multipliers
 from mossrules.solver._kernels.state import GAP, IMPROVED, IN, LOSS, MARGIN, Search, make_search
+from mossrules.solver._kernels.swaps import explained_by
 from mossrules.solver.heuristics import Incumbent
 from mossrules.solver.instance import Instance, no_twins
 from mossrules.solver.options import Options
@@ -40,7 +42,6 @@ class Root:
         cls, instance: Instance, best: Incumbent, options: Options, dual: DualPoint | None
     ) -> Root:
         """Relax the root, from the incumbent or a dual point on, and round what comes out."""
-        data, room, floor = instance.data, instance.room, instance.floor
         search = start_search(instance, no_twins(len(instance.rules)), best, options)
         search.chosen[:] = np.searchsorted(instance.rules, best.support)
         if dual is not None:
@@ -48,9 +49,7 @@ class Root:
             everywhere[dual.rules] = dual.weights
             search.w[:] = instance.flip * everywhere[instance.rules]
             search.multipliers[:] = dual.lam, dual.mu
-        bound, steps = relax_root(
-            data, search, instance.fate, room, floor, ROOT_STEPS, dual is not None
-        )
+        bound, steps = _relax(search, instance, warm=dual is not None)
         if search.tally[IMPROVED]:
             best.offer(instance.rules[search.incumbent], float(search.numbers[LOSS]))
         return cls(instance, best, bound, search.w, search.r, search.multipliers, steps)
@@ -120,6 +119,31 @@ class Root:
                 here.data, here.order, fate, *twins, room, floor
             )
         return here.without(fate) if possible else None
+
+
+def _relax(search: Search, instance: Instance, *, warm: bool) -> tuple[float, int]:
+    """Relax the root, and round it if that is still of use; return its bound and the steps taken.
+
+    The start is the selection in `search.chosen`, or, when warm, the weights and multipliers that
+    the search has.
+    """
+    data, fate, room, floor = instance.data, instance.fate, instance.room, instance.floor
+    if not warm:
+        explained_by(data, search.chosen, search.k, search.factor, search.room_for_w)
+        search.w[search.chosen] = search.room_for_w
+    residual_of(data, search.w, search.r)
+    if room == 0.0:  # the fixings leave one selection
+        return float(search.numbers[LOSS]), 0
+    if not warm:
+        search.multipliers[:] = first_multipliers(data, fate, room, floor, search.r)
+    bound, steps = ascend(
+        data, fate, room, floor, search.w, search.r, search.multipliers,
+        cutoff_of(search.numbers), ROOT_STEPS, search.small,
+    )  # fmt: skip
+    if bound < cutoff_of(search.numbers):
+        relaxed_selection(data, fate, search.multipliers, search.w, search.z)
+        try_rounding(data, search, fate, fate, True)
+    return bound, steps
 
 
 def start_search(

@@ -21,11 +21,10 @@ from mossrules.solver._kernels.relaxation import ascend
 from mossrules.solver._kernels.state import (
     FREE,
     LEAST_DROPPED,
-    NO,
+    NOBODY,
     OUT,
     STEPS,
     TRIALS,
-    YES,
     Data,
     Search,
 )
@@ -51,12 +50,25 @@ def drop_weights(data: Data, fate: AnyArray, w: FloatArray, r: FloatArray) -> No
                 r[j] += row[j] * x
 
 
-@njit(cache=True, nogil=True)
-def relax_child(
-    data: Data, search: Search, possible: bool, room: float, floor: float, steps: int
+@njit(cache=True, nogil=True, inline="always")
+def branch(
+    data: Data, search: Search, i: int, up: bool, room: float, floor: float, steps: int
 ) -> tuple[float, float, float]:
-    """Relax the node in `child_*`; return its bound, infinity when nothing better can be in it."""
+    """Relax the child with rule i in or out, or the node itself where i is `NOBODY`.
+
+    Returns its bound, infinity when nothing better can be in it, K and E.
+    """
     s = search
+    for j in range(s.fate.shape[0]):
+        s.child_fate[j], s.child_w[j], s.child_r[j] = s.fate[j], s.w[j], s.r[j]
+    s.child_multipliers[0], s.child_multipliers[1] = s.multipliers[0], s.multipliers[1]
+    possible = True
+    if i == NOBODY:
+        pass
+    elif up:
+        possible, room, floor = put_in(data.counts, s.child_fate, s.before, i, room, floor)
+    else:
+        possible = put_out(s.child_fate, s.after, i)
     if possible:
         possible, room, floor = fix_by_conditions(
             data, s.order, s.child_fate, s.before, s.after, room, floor
@@ -69,46 +81,21 @@ def relax_child(
         return np.inf, room, floor
     drop_weights(data, s.child_fate, s.child_w, s.child_r)
     bound, taken = ascend(
-        data, s.child_fate, room, floor, s.child_w, s.child_r, s.child_multipliers, cutoff_of(s),
-        steps, s.small,
+        data, s.child_fate, room, floor, s.child_w, s.child_r, s.child_multipliers,
+        cutoff_of(s.numbers), steps, s.small,
     )  # fmt: skip
     s.tally[STEPS] += taken
     return bound, room, floor
 
 
 @njit(cache=True, nogil=True)
-def copy_to_child(search: Search) -> None:
-    """Start a child from its parent."""
-    s = search
-    s.child_fate[:] = s.fate
-    s.child_w[:] = s.w
-    s.child_r[:] = s.r
-    s.child_multipliers[:] = s.multipliers
-
-
-@njit(cache=True, nogil=True)
-def branch(
-    data: Data, search: Search, i: int, up: bool, room: float, floor: float, steps: int
-) -> tuple[float, float, float]:
-    """Relax the child with rule i in or out."""
-    copy_to_child(search)
-    s = search
-    if up:
-        possible, room, floor = put_in(data.counts, s.child_fate, s.before, i, room, floor)
-    else:
-        possible = put_out(s.child_fate, s.after, i)
-    return relax_child(data, s, possible, room, floor, steps)
-
-
-@njit(cache=True, nogil=True)
-def learn(search: Search, i: int, up: bool, rise: float) -> None:
-    """Remember how much the bound rose per unit of z."""
-    z = search.z[i]
+def learn(past: FloatArray, i: int, z: float, up: bool, rise: float) -> None:
+    """Remember how much the bound rose per unit of z when rule i was fixed."""
     place = 2 if up else 0
     distance = (1.0 - z) if up else z
     if distance > 1e-3 and rise < np.inf:
-        search.past[i, place] += max(0.0, rise) / distance
-        search.past[i, place + 1] += 1.0
+        past[i, place] += max(0.0, rise) / distance
+        past[i, place + 1] += 1.0
 
 
 # --- which rule ---------------------------------------------------------------------------------
@@ -138,7 +125,7 @@ def choose_rule(data: Data, search: Search, bound: float, room: float, floor: fl
             if s.fate[i] == FREE and s.z[i] > best:
                 best, rule = s.z[i], i
         return rule
-    missing = cutoff_of(s) - bound
+    missing = cutoff_of(s.numbers) - bound
     best, rule, tried = -1.0, s.candidates[0], 0
     for _ in range(n):
         at = 0
@@ -158,12 +145,14 @@ def choose_rule(data: Data, search: Search, bound: float, room: float, floor: fl
                 continue
             tried += 1
             s.tally[TRIALS] += 2
-            reached, _room, _floor = branch(data, s, i, NO, room, floor, STEPS_TO_TRY)
-            down = reached - bound
-            learn(s, i, NO, down)
-            reached, _room, _floor = branch(data, s, i, YES, room, floor, STEPS_TO_TRY)
-            up = reached - bound
-            learn(s, i, YES, up)
+            down = up = 0.0
+            for side in range(2):  # one call, not two: a call is compiled where it stands
+                reached, _room, _floor = branch(data, s, i, side == 1, room, floor, STEPS_TO_TRY)
+                learn(s.past, i, s.z[i], side == 1, reached - bound)
+                if side == 1:
+                    up = reached - bound
+                else:
+                    down = reached - bound
         down = min(max(down, 1e-6 * missing), missing)
         up = min(max(up, 1e-6 * missing), missing)
         if down * up > best:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from mossrules._typing import AnyArray, FloatArray
+from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.solver._kernels.limits import keeps_limits, keeps_with_change
 from mossrules.solver._kernels.state import (
     FREE,
@@ -28,31 +28,33 @@ SWAPS = np.int64(50)  # of a rounded selection, at most
 
 
 @njit(cache=True, nogil=True)
-def cutoff_at(search: Search, loss: float) -> float:
+def cutoff_at(numbers: FloatArray, loss: float) -> float:
     """Return the bound from which a node is of no use at a floor with that least known loss."""
-    return loss - max(search.numbers[GAP] * loss, search.numbers[MARGIN])
+    return loss - max(numbers[GAP] * loss, numbers[MARGIN])
 
 
 @njit(cache=True, nogil=True)
-def cutoff_of(search: Search) -> float:
+def cutoff_of(numbers: FloatArray) -> float:
     """Return the bound from which a node is of no use at this floor."""
-    return cutoff_at(search, search.numbers[LOSS])
+    return cutoff_at(numbers, numbers[LOSS])
 
 
 @njit(cache=True, nogil=True)
-def margin_of(search: Search, bound: float, proven: float, mu: float) -> float:
+def margin_of(
+    numbers: FloatArray, above: FloatArray, bound: float, proven: float, mu: float
+) -> float:
     """Return how far below the cutoff the multipliers are, at the worst floor that needs the node.
 
     `proven` is the bound by the multipliers, which rises by mu with the floor; `bound` may be
     better, and holds at higher floors too. Minus infinity when no floor needs the node.
     """
     margin = -np.inf
-    cutoff = cutoff_of(search)
+    cutoff = cutoff_of(numbers)
     if bound < cutoff:
         margin = cutoff - proven
-    for j in range(search.above.shape[0]):
-        cutoff = cutoff_at(search, search.above[j, 1])
-        there = proven + mu * search.above[j, 0]
+    for j in range(above.shape[0]):
+        cutoff = cutoff_at(numbers, above[j, 1])
+        there = proven + mu * above[j, 0]
         if max(bound, there) < cutoff:
             margin = max(margin, cutoff - there)
     return margin
@@ -84,7 +86,7 @@ def round_to_selection(data: Data, search: Search, fate: AnyArray) -> bool:
 
     Returns False when the floor cannot be met, or the limits are not kept.
     """
-    k, n = search.k, 0
+    k, n = search.k, np.int64(0)
     stability = 0.0
     limited = data.limits.b.shape[0] > 0
     for i in range(fate.shape[0]):
@@ -135,18 +137,25 @@ def round_to_selection(data: Data, search: Search, fate: AnyArray) -> bool:
 
 
 @njit(cache=True, nogil=True)
+def _copy(values: IntArray, to: IntArray) -> None:
+    """Fill `to`; the assignment of a slice would be longer to compile than all else here."""
+    for n in range(to.shape[0]):
+        to[n] = values[n]
+
+
+@njit(cache=True, nogil=True)
 def offer(data: Data, search: Search, loss: float) -> None:
     """Make `chosen` the incumbent wherever it is better, or list it."""
     s = search
     if s.listed.shape[0] > 0:
         if loss < s.numbers[LOSS]:
-            s.listed[s.tally[LISTED]] = s.chosen
+            _copy(s.chosen, s.listed[s.tally[LISTED]])
             s.tally[LISTED] += 1
         return
     if loss < s.numbers[LOSS]:
         s.numbers[LOSS] = loss
         s.tally[IMPROVED] += 1
-        s.incumbent[:] = s.chosen
+        _copy(s.chosen, s.incumbent)
     if s.above.shape[0] == 0:
         return
     stability = 0.0
@@ -156,7 +165,7 @@ def offer(data: Data, search: Search, loss: float) -> None:
         if loss < s.above[j, 1] and stability >= s.eps + s.above[j, 0]:
             s.above[j, 1] = loss
             s.tally[IMPROVED] += 1
-            s.incumbents_above[j] = s.chosen
+            _copy(s.chosen, s.incumbents_above[j])
 
 
 @njit(cache=True, nogil=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 from mossrules._typing import FloatArray
@@ -46,7 +47,7 @@ def penalised(data: Data, small: Small, n: int, w: FloatArray, r: FloatArray) ->
 @njit(cache=True, nogil=True)
 def linearise(
     gamma: float, small: Small, n: int, room: float
-) -> tuple[int, float, float, float, float, float]:
+) -> tuple[int | np.int64, float, float, float, float, float]:
     """Set up the Newton system of (w, lambda, mu) at the small copy and factorise its w block.
 
     Returns the number of active rules, the derivatives of the dual by lambda and mu, and its
@@ -54,7 +55,7 @@ def linearise(
     multiplied by the inverse of the lower factor.
     """
     s = small
-    n_active = 0
+    n_active = np.int64(0)
     size, moment, h00, h01, h11 = 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(n):
         t, x = s.price[a], s.w[a]

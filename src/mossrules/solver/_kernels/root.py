@@ -1,4 +1,4 @@
-"""The root of a search: multipliers to begin with, and its relaxation."""
+"""The multipliers that the root of a search begins with."""
 
 from __future__ import annotations
 
@@ -6,10 +6,36 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import AnyArray, BoolArray, FloatArray
-from mossrules.solver._kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
-from mossrules.solver._kernels.relaxation import ascend, gain_of, residual_of
-from mossrules.solver._kernels.state import FREE, LOSS, YES, Data, Search
-from mossrules.solver._kernels.swaps import explained_by
+from mossrules.solver._kernels.relaxation import gain_of
+from mossrules.solver._kernels.state import FREE, Data
+
+
+@njit(cache=True, nogil=True)
+def _nth_largest(values: FloatArray, n: int, nth: int) -> float:
+    """Return the nth largest of the first n values, and leave those in another order.
+
+    `np.partition` does the same, but is long to compile.
+    """
+    low, high = 0, n - 1
+    while low < high:
+        pivot = values[(low + high) >> 1]
+        i, j = low, high
+        while i <= j:
+            while values[i] > pivot:
+                i += 1
+            while values[j] < pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if nth <= j + 1:
+            high = j
+        elif nth > i:
+            low = i
+        else:
+            break
+    return values[nth - 1]
 
 
 @njit(cache=True, nogil=True)
@@ -27,8 +53,7 @@ def _price(
         if taken[i]:
             score[n] = gain[i] + mu * counts[i]
             n += 1
-    k = int(room)
-    least = np.partition(score[:n], n - k)[n - k]
+    least = _nth_largest(score, n, int(room))
     stability = 0.0
     for i in range(gain.shape[0]):
         if taken[i] and gain[i] + mu * counts[i] >= least:
@@ -46,15 +71,16 @@ def first_multipliers(
     above it reach the floor, by bisection. Nearly is enough: the ascent goes on from there.
     """
     m = r.shape[0]
-    gain = np.empty(m)
+    gain, score, taken = np.empty(m), np.empty(m), np.empty(m, np.bool_)
+    largest, most = -np.inf, 1.0
     for i in range(m):
         gain[i] = gain_of(data, i, r[i]) - data.limits.offset[i]
-    taken = fate == FREE
-    score = np.empty(m)
+        taken[i] = fate[i] == FREE
+        largest, most = max(largest, gain[i]), max(most, data.counts[i])
     lam, stability = _price(gain, data.counts, taken, 0.0, room, score)
     if stability >= floor:
         return max(0.0, lam), 0.0
-    low, high = 0.0, max(0.0, lam + gain.max()) / max(1.0, data.counts.max())
+    low, high = 0.0, max(0.0, lam + largest) / most
     for _ in range(30):
         lam, stability = _price(gain, data.counts, taken, high, room, score)
         if stability >= floor:
@@ -69,32 +95,3 @@ def first_multipliers(
             low = middle
     lam, stability = _price(gain, data.counts, taken, high, room, score)
     return max(0.0, lam), high
-
-
-@njit(cache=True, nogil=True)
-def relax_root(
-    data: Data, search: Search, fate: AnyArray, room: float, floor: float, steps: int, warm: bool
-) -> tuple[float, int]:
-    """Relax the root, and round it if that is still of use; return its bound and the steps taken.
-
-    The start is the selection in `search.chosen`, or, with `warm`, the weights and multipliers that
-    the search has.
-    """
-    if not warm:
-        explained_by(data, search.chosen, search.k, search.factor, search.room_for_w)
-        for n in range(search.k):
-            search.w[search.chosen[n]] = search.room_for_w[n]
-    residual_of(data, search.w, search.r)
-    if room == 0.0:  # the fixings leave one selection
-        return search.numbers[LOSS], 0
-    if not warm:
-        lam, mu = first_multipliers(data, fate, room, floor, search.r)
-        search.multipliers[0], search.multipliers[1] = lam, mu
-    bound, taken = ascend(
-        data, fate, room, floor, search.w, search.r, search.multipliers, cutoff_of(search), steps,
-        search.small,
-    )  # fmt: skip
-    if bound < cutoff_of(search):
-        relaxed_selection(data, fate, search.multipliers, search.w, search.z)
-        try_rounding(data, search, fate, fate, YES)
-    return bound, taken

@@ -13,14 +13,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from mossrules._typing import AnyArray
+from mossrules._typing import AnyArray, FloatArray
 from mossrules.solver._kernels.branching import (
     branch,
     choose_rule,
-    copy_to_child,
     drop_weights,
     learn,
-    relax_child,
 )
 from mossrules.solver._kernels.fixing import fix_by_bound
 from mossrules.solver._kernels.incumbents import (
@@ -32,7 +30,7 @@ from mossrules.solver._kernels.incumbents import (
 )
 from mossrules.solver._kernels.limits import fix_by_conditions
 from mossrules.solver._kernels.relaxation import lower_and_upper, residual_of
-from mossrules.solver._kernels.state import IN, LEAST_DROPPED, NODES, YES, Data, Search
+from mossrules.solver._kernels.state import IN, LEAST_DROPPED, NOBODY, NODES, Data, Search
 from mossrules.solver._kernels.tree import Tree, pop, push, sort_heap
 
 DONE, OUT_OF_SLOTS, PAUSED = 0, 1, 2
@@ -40,12 +38,12 @@ STEPS_PER_NODE = np.int64(12)
 
 
 @njit(cache=True, nogil=True)
-def drop(search: Search, bound: float) -> None:
+def drop(numbers: FloatArray, bound: float) -> None:
     """Remember the least bound of what is left out."""
-    search.numbers[LEAST_DROPPED] = min(search.numbers[LEAST_DROPPED], bound)
+    numbers[LEAST_DROPPED] = min(numbers[LEAST_DROPPED], bound)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def keep_child(
     data: Data,
     search: Search,
@@ -61,18 +59,18 @@ def keep_child(
     proven, _upper = lower_and_upper(
         data, s.child_fate, room, floor / room, lam - mu * floor / room, mu, s.child_w, s.child_r
     )
-    if bound < cutoff_of(s) and s.listed.shape[0] == 0:
+    if bound < cutoff_of(s.numbers) and s.listed.shape[0] == 0:
         relaxed_selection(data, s.child_fate, s.child_multipliers, s.child_w, s.z)
         try_rounding(data, s, s.child_fate, root_fate, s.tally[NODES] & 63 == 0)
-    margin = margin_of(s, bound, proven, mu)
+    margin = margin_of(s.numbers, s.above, bound, proven, mu)
     if margin == -np.inf:
-        drop(s, bound)
+        drop(s.numbers, bound)
         return
     possible, room, floor, fixed = fix_by_bound(
         data, s.child_fate, s.before, s.after, room, floor, lam, mu, s.child_r, margin
     )
     if fixed > 0:  # what was fixed rests on the cutoff
-        drop(s, cutoff_of(s))
+        drop(s.numbers, cutoff_of(s.numbers))
     if possible and fixed > 0:
         possible, room, floor = fix_by_conditions(
             data, s.order, s.child_fate, s.before, s.after, room, floor
@@ -80,7 +78,7 @@ def keep_child(
     if not possible:
         return
     if room == 0.0:
-        drop(s, evaluate_leaf(data, s, s.child_fate))
+        drop(s.numbers, evaluate_leaf(data, s, s.child_fate))
         return
     if fixed > 0:
         drop_weights(data, s.child_fate, s.child_w, s.child_r)
@@ -97,11 +95,12 @@ def raise_floor(search: Search, tree: Tree, by: float) -> None:
         tree.proven[slot] += by * mu
         tree.bound[slot] = max(tree.bound[slot], tree.proven[slot])
         tree.stale[slot] = True
-        if margin_of(search, tree.bound[slot], tree.proven[slot], mu) > -np.inf:
+        margin = margin_of(search.numbers, search.above, tree.bound[slot], tree.proven[slot], mu)
+        if margin > -np.inf:
             tree.heap[kept] = slot
             kept += 1
         else:
-            drop(search, tree.bound[slot])
+            drop(search.numbers, tree.bound[slot])
             tree.spare[tree.sizes[1]] = slot
             tree.sizes[1] += 1
     tree.sizes[0] = kept
@@ -118,7 +117,7 @@ def run(data: Data, search: Search, tree: Tree, root_fate: AnyArray, max_nodes: 
             return PAUSED
         if tree.sizes[1] < 2:
             return OUT_OF_SLOTS
-        if tree.bound[tree.heap[0]] >= cutoff_of(s):
+        if tree.bound[tree.heap[0]] >= cutoff_of(s.numbers):
             return DONE
         stale = tree.stale[tree.heap[0]]
         bound = pop(tree, s.fate, s.multipliers, s.w)
@@ -128,24 +127,19 @@ def run(data: Data, search: Search, tree: Tree, root_fate: AnyArray, max_nodes: 
                 room -= 1.0
                 floor -= data.counts[i]
         residual_of(data, s.w, s.r)
-        if stale:  # relax it at this floor before branching on it
-            s.tally[NODES] += 1
-            copy_to_child(s)
-            reached, room, floor = relax_child(data, s, YES, room, floor, STEPS_PER_NODE)
-            if reached < np.inf:
-                keep_child(data, s, tree, root_fate, max(reached, bound), room, floor)
-            continue
-        relaxed_selection(data, s.fate, s.multipliers, s.w, s.z)
-        rule = choose_rule(data, s, bound, room, floor)
-        z = s.z[rule]
-        for side in range(2):
+        rule, z, children = NOBODY, 0.0, 1
+        if not stale:  # or else it is relaxed at this floor before it is branched on
+            relaxed_selection(data, s.fate, s.multipliers, s.w, s.z)
+            rule, children = choose_rule(data, s, bound, room, floor), 2
+            z = s.z[rule]
+        for side in range(children):
             up = (side == 0) == (z >= 0.5)
             s.tally[NODES] += 1
             reached, child_room, child_floor = branch(
                 data, s, rule, up, room, floor, STEPS_PER_NODE
             )
-            s.z[rule] = z
-            learn(s, rule, up, reached - bound)
+            if not stale:
+                learn(s.past, rule, z, up, reached - bound)
             if reached < np.inf:
                 keep_child(data, s, tree, root_fate, max(reached, bound), child_room, child_floor)
     return DONE

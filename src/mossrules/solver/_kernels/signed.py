@@ -20,9 +20,13 @@ def _solve_active(
     A: FloatArray, q: FloatArray, active: BoolArray, factor: FloatArray, x: FloatArray
 ) -> bool:
     """Fill x with A^-1 q on the active variables and 0 elsewhere; False if that fails."""
-    places = np.flatnonzero(active)
-    n = places.shape[0]
-    part = np.empty(n)
+    places, part = np.empty(q.shape[0], np.int64), np.empty(q.shape[0])
+    n = np.int64(0)
+    for i in range(q.shape[0]):
+        x[i] = 0.0
+        if active[i]:
+            places[n] = i
+            n += 1
     for a in range(n):
         for b in range(a + 1):
             factor[a, b] = A[places[a], places[b]]
@@ -31,7 +35,6 @@ def _solve_active(
         return False
     solve_lower(factor, n, part)
     solve_upper(factor, n, part)
-    x[:] = 0.0
     for a in range(n):
         x[places[a]] = part[a]
     return True
@@ -42,12 +45,12 @@ def nonnegative_weights(A: FloatArray, q: FloatArray, bounded: BoolArray, w: Flo
     """Fill w with the minimiser where w_i >= 0 for `bounded` i; False if a factorisation fails."""
     n = q.shape[0]
     factor, x = np.empty((n, n)), np.empty(n)
-    active = ~bounded
-    barred = np.zeros(n, np.bool_)  # came in and went out at once: rounding, and no descent
-    w[:] = 0.0
+    active, barred = np.empty(n, np.bool_), np.zeros(n, np.bool_)
+    for i in range(n):
+        active[i] = not bounded[i]
     if not _solve_active(A, q, active, factor, w):
         return False
-    for _ in range(10 * n):
+    for _ in range(10 * n):  # `barred`: came in and went out at once: rounding, and no descent
         enters = _best_to_enter(A, q, active, barred, w)
         if enters < 0:
             break

@@ -64,16 +64,18 @@ def explained_by(data: Data, support: IntArray, k: int, factor: FloatArray, w: F
         total += w[a] * data.q[support[a]]
         negative |= data.bounded[support[a]] and w[a] < 0.0
     if negative:
-        S = support[:k]
-        A, q, x = np.empty((k, k)), data.q[S], np.empty(k)
+        A, q, x, bounded = np.empty((k, k)), np.empty(k), np.empty(k), np.empty(k, np.bool_)
         for a in range(k):
             for b in range(k):
-                A[a, b] = data.G[S[a], S[b]]
+                A[a, b] = data.G[support[a], support[b]]
             A[a, a] += 1.0 / data.gamma
-        if not nonnegative_weights(A, q, data.bounded[S], x):
+            q[a], bounded[a] = data.q[support[a]], data.bounded[support[a]]
+        if not nonnegative_weights(A, q, bounded, x):
             return -np.inf
-        w[:k] = x
-        total = (x * q).sum()
+        total = 0.0
+        for a in range(k):
+            w[a] = x[a]
+            total += x[a] * q[a]
     return 0.5 * total
 
 

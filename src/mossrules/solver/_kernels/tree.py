@@ -35,6 +35,9 @@ class Tree(NamedTuple):
     sizes: IntArray  # n_open, n_spare
 
 
+PER_NODE = tuple(name for name in Tree._fields if name not in ("heap", "spare", "sizes"))
+
+
 def make_tree(slots: int, m: int) -> Tree:
     """Return an empty tree with room for `slots` nodes."""
     words = -(-m // 64)
@@ -58,9 +61,8 @@ def grow_tree(tree: Tree) -> Tree:
     """Return a tree with the same nodes and twice the room."""
     slots = len(tree.bound)
     larger = make_tree(2 * slots, 64 * tree.is_in.shape[1])
-    for name, old in tree._asdict().items():
-        if name not in ("spare", "sizes"):
-            getattr(larger, name)[:slots] = old
+    for name in (*PER_NODE, "heap"):
+        getattr(larger, name)[:slots] = getattr(tree, name)
     n_open, n_spare = tree.sizes
     larger.spare[: slots + n_spare] = np.concatenate(
         [np.arange(2 * slots - 1, slots - 1, -1), tree.spare[:n_spare]]
@@ -155,35 +157,23 @@ def pop(tree: Tree, fate: AnyArray, multipliers: FloatArray, w: FloatArray) -> f
 @njit(cache=True, nogil=True)
 def sort_heap(tree: Tree) -> None:
     """Put the open nodes in order of their bounds: sorted, a list is a heap."""
-    n = tree.sizes[0]
-    tree.heap[:n] = tree.heap[:n][np.argsort(tree.bound[tree.heap[:n]])]
+    slots = tree.heap[: tree.sizes[0]].copy()
+    order = np.argsort(tree.bound[slots])
+    for place in range(slots.shape[0]):
+        tree.heap[place] = slots[order[place]]
 
 
-@njit(cache=True, nogil=True)
 def share(giver: Tree, taker: Tree) -> None:
     """Move every second open node, by place in the heap, to an empty tree with as many slots."""
-    kept, given = 0, 0
-    for place in range(giver.sizes[0]):
-        slot = giver.heap[place]
-        if place % 2 == 0:
-            giver.heap[kept] = slot
-            kept += 1
-            continue
-        taker.sizes[1] -= 1
-        to = taker.spare[taker.sizes[1]]
-        taker.bound[to] = giver.bound[slot]
-        taker.proven[to] = giver.proven[slot]
-        taker.stale[to] = giver.stale[slot]
-        taker.multipliers[to] = giver.multipliers[slot]
-        taker.is_in[to] = giver.is_in[slot]
-        taker.is_out[to] = giver.is_out[slot]
-        taker.n_weights[to] = giver.n_weights[slot]
-        taker.weight_of[to] = giver.weight_of[slot]
-        taker.weight[to] = giver.weight[slot]
-        taker.heap[given] = to
-        given += 1
-        giver.spare[giver.sizes[1]] = slot
-        giver.sizes[1] += 1
-    giver.sizes[0], taker.sizes[0] = kept, given
+    n_open, n_spare = giver.sizes
+    kept, given = giver.heap[:n_open:2].copy(), giver.heap[1:n_open:2].copy()
+    left = taker.sizes[1] - len(given)
+    slots = taker.spare[left : taker.sizes[1]][::-1].copy()
+    for name in PER_NODE:
+        getattr(taker, name)[slots] = getattr(giver, name)[given]
+    giver.spare[n_spare : n_spare + len(given)] = given
+    giver.heap[: len(kept)], taker.heap[: len(given)] = kept, slots
+    giver.sizes[:] = len(kept), n_spare + len(given)
+    taker.sizes[:] = len(given), left
     sort_heap(giver)
     sort_heap(taker)
