@@ -8,10 +8,12 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.core
 	$(BIN)/mossrules demo
 
+# Kernels are compiled once beforehand, half of them beside mypy: the processes of pytest would each
+# compile all of them.
 test: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/python tests/warm.py search & $(BIN)/mypy && $(BIN)/python tests/warm.py learning && wait $$!
 	$(BIN)/pytest -n auto --dist worksteal
 
 lint: $(VENV)/.dev
