@@ -11,7 +11,7 @@ from importlib import import_module
 from quality._page import write_page
 
 # In the order of the page.
-PARTS = ("soak", "fuzz", "interrupts")
+PARTS = ("soak", "fuzz", "interrupts", "documentation")
 
 
 def main(arguments: list[str] | None = None) -> int:

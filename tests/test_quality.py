@@ -6,6 +6,7 @@ import pytest
 from quality.__main__ import PARTS, main
 from quality._page import PAGE, page
 from quality._record import Record, read_records
+from quality._site import read_site
 
 RECORD = Record(
     title="Trials, of a kind",
@@ -50,3 +51,23 @@ def test_an_unknown_part_is_named(capsys):
         main(["nonsense"])
     assert stop.value.code == 2
     assert "'nonsense'" in capsys.readouterr().err
+
+
+def test_a_site_with_faults_is_found_out(tmp_path):
+    """Files and places that are not there, addresses of bad form, and what others would send."""
+    (tmp_path / "other.html").write_text('<h1 id="there">Other</h1><a href="page.html">back</a>')
+    (tmp_path / "site.css").write_text('@import "https://elsewhere.org/fonts.css";')
+    (tmp_path / "page.html").write_text("""
+        <link rel="next" href="other.html"><script src="https://elsewhere.org/a.js"></script>
+        <a href="other.html#there">good</a> <a href="#nowhere">no place</a>
+        <a href="gone.html">no file</a> <img src="gone.png"> <a href="mailto:a@b.org">mail</a>
+        <a href="http://example.org">plain</a> <a href="https://doi.org/11/x">no DOI</a>
+        <a href="https://doi.org/10.1145/3711896.3737055">a DOI</a>""")
+    site = read_site(tmp_path)
+    assert (site.pages, site.links, site.outside.total()) == (2, 6, 4)
+    assert [each.split()[1] for each in site.broken] == ["#nowhere", "gone.html", "gone.png"]
+    assert [each.split(maxsplit=2)[1:] for each in site.malformed] == [
+        ["http://example.org", "is not https"],
+        ["https://doi.org/11/x", "is no DOI"],
+    ]
+    assert len(site.loaded) == 2

@@ -1,0 +1,74 @@
+"""The built site as a person sees it: in a browser, light, dark and on a phone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for the browser
+
+from browser_cases import lacking, running_browser, violations
+
+__all__ = ["OTHERS", "Look", "look_at"]
+
+VIEWS = {
+    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+}
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+OTHERS = {  # what axe-core holds against what others write, and is not ours to mend
+    "label-content-name-mismatch": "the search button of the theme",
+    "summary-name": "the arrows in the navigation of the theme",
+    "link-name": "the cards of sphinx-gallery",
+    "definition-list": "lists of parameters by docutils",
+}
+
+
+@dataclass
+class Look:
+    """What was looked at, and what is wrong in sentences."""
+
+    absent: list[str] = field(default_factory=lacking)  # what to install before one can look
+    views: int = 0
+    examined: int = 0  # by axe-core
+    faults: list[str] = field(default_factory=list)
+
+
+def look_at(folder: Path, pages: set[str]) -> Look:
+    """Open every page in each view, and examine those named by axe-core, in light and dark.
+
+    Nothing may be fetched from elsewhere, logged as an error, or stick out at the side, and
+    nothing of ours may be seriously inaccessible.
+    """
+    look = Look()
+    if look.absent:
+        return look
+    paths = [path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts]
+    with running_browser() as browser:
+        for view, options in VIEWS.items():
+            context = browser.new_context(reduced_motion="reduce", **options)
+            page, heard = context.new_page(), list[str]()
+            page.on("request", lambda each, heard=heard: heard.append(each.url))
+            page.on("console", lambda each, heard=heard: heard.append(f"{each.type}: {each.text}"))
+            for path in paths:
+                name = str(path.relative_to(folder).with_suffix(""))
+                heard.clear()
+                page.goto(path.resolve().as_uri())
+                found = list(_calls(heard))
+                if (wider := page.evaluate(WIDER)) > 1:
+                    found.append(f"sticks out by {wider} pixels")
+                if name in pages and view != "phone":
+                    look.examined += 1
+                    found += [each for each in violations(page) if each.split()[0] not in OTHERS]
+                look.views += 1
+                look.faults += [f"{name}, {view}: {each}" for each in found]
+            context.close()
+    return look
+
+
+def _calls(heard: list[str]) -> Iterator[str]:
+    quiet = ("file:", "data:", "blob:", "log:", "info:", "debug:")
+    yield from (each for each in heard if not each.startswith(quiet))
