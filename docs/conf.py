@@ -69,7 +69,10 @@ nitpick_ignore_regex = [
     ("py:.*", r"(numpy|collections|os|pathlib|sklearn)\..*|Axes"),
     # Records inside of figures, data and solver, which signatures name and users need not.
     ("py:class", r"mossrules\.(binning\.\w+|columns\.Kind|constraints\.Limit(s|ed)|encoded\.\w+)"),
-    ("py:class", r"mossrules\.(forest\.Step|table\.Table|report\.render\.Content|plots\.\w+\.\w+)"),
+    (
+        "py:class",
+        r"mossrules\.(forest\.Step|table\.Table|report\.(data|render)\.\w+|plots\.\w+\.\w+)",
+    ),
     ("py:class", r"mossrules\.(model\.calibration|solver\.selection|solver\.cutting_plane)\.\w+"),
     ("py:class", r"Horizontal|Vertical"),
 ]

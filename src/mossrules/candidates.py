@@ -37,10 +37,10 @@ class Candidates:
     Rules are in the order of the pool: the most frequently found first.
     """
 
-    binning: Binning
-    pool: CandidatePool
-    statistics: Statistics
-    patterns: Patterns | None = None  # of a target of two values, where they were asked for
+    binning: Binning  #: how values of columns become bins
+    pool: CandidatePool  #: the rules, and in which trees each is
+    statistics: Statistics  #: sums over the rows that the loss is made of
+    patterns: Patterns | None = None  #: of a target of two values, where they were asked for
 
     def __len__(self) -> int:
         return len(self.pool)
@@ -121,24 +121,38 @@ def find_candidates(
     X : pandas, polars or pyarrow table, or two-dimensional array
         Numbers, booleans, strings and categories are used as they are; missing values are allowed.
         Or `TrainingRows`, which have a target and weights of their own.
-    y : one number per row, or the name of the target's column in X
+    y
+        One number per row, or the name of the target's column in X.
     n_trees, max_depth, max_features, min_leaf
         The forest: trees, their depth (1 to 6), the share of columns each split looks at, and the
         least number of bootstrap rows in a leaf.
-    n_bins : most bins of a numeric column
-    generator : "forest", "noisy-target", or a fitted scikit-learn ensemble
-    noise : standard deviation of the noise of "noisy-target", in those of the target
-    inner_nodes : whether inner nodes of the trees are rules as well as leaves (as in SIRUS)
-    max_candidates : keep only the most frequent rules; None keeps all
-    merge_identical : whether rules that hold on the same rows become one
-    include : rules that are candidates whether or not a tree has found them
-    patterns : whether to count the patterns of rules that hold together, which the logistic loss
-        of a target of 0 and 1 needs
-    sample_weight : one non-negative number per row
-    random_state : integer seed; None is the seed 0, so that the same call gives the same rules
-    n_jobs : threads; None uses all cores
-    chunk_rows : rows per chunk; None lets the library choose
-    progress : called as progress(stage, done, total) after each chunk of each pass
+    n_bins
+        Most bins of a numeric column.
+    generator
+        "forest", "noisy-target", or a fitted scikit-learn ensemble.
+    noise
+        Standard deviation of the noise of "noisy-target", in those of the target.
+    inner_nodes
+        Whether inner nodes of the trees are rules as well as leaves (as in SIRUS).
+    max_candidates
+        Keep only the most frequent rules; None keeps all.
+    merge_identical
+        Whether rules that hold on the same rows become one.
+    include
+        Rules that are candidates whether or not a tree has found them.
+    patterns
+        Whether to count the patterns of rules that hold together, which the logistic loss of a
+        target of 0 and 1 needs.
+    sample_weight
+        One non-negative number per row.
+    random_state
+        Integer seed; None is the seed 0, so that the same call gives the same rules.
+    n_jobs
+        Threads; None uses all cores.
+    chunk_rows
+        Rows per chunk; None lets the library choose.
+    progress
+        Called as progress(stage, done, total) after each chunk of each pass.
 
     Examples
     --------

@@ -168,7 +168,21 @@ class _OfSeveral(Constraint):
 
 
 class NeverUse(_OfSeveral):
-    """No rule may look at these features."""
+    """No rule may look at these features.
+
+    Parameters
+    ----------
+    *given : str
+        Names of features.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> table = {"age": [30, 40, 50, 60], "dose": [1, 2, 2, 1]}
+    >>> model = MossRegressor(2, n_trees=20, constraints=NeverUse("age"))
+    >>> model.fit(table, [3.0, 5.0, 6.0, 4.0]).rules_.features
+    ('dose',)
+    """
 
     def limit(self, limits: Limits) -> None:
         """Forbid the rules that look at them."""
@@ -180,6 +194,11 @@ class OnlyUp(_OfSeveral):
     """A rule that looks at one of these features may only raise the prediction.
 
     Rules whose rows have a mean target below that of all rows are left out.
+
+    Parameters
+    ----------
+    *given : str
+        Names of features.
     """
 
     def limit(self, limits: Limits) -> None:
@@ -192,6 +211,11 @@ class OnlyDown(_OfSeveral):
     """A rule that looks at one of these features may only lower the prediction.
 
     Rules whose rows have a mean target above that of all rows are left out.
+
+    Parameters
+    ----------
+    *given : str
+        Names of features.
     """
 
     def limit(self, limits: Limits) -> None:
@@ -229,6 +253,11 @@ class MustInclude(_OfRules):
     """These rules have to be in the rule set, whatever they add to the fit.
 
     A rule that no tree has found is a candidate all the same, with a stability of 0.
+
+    Parameters
+    ----------
+    *given : Rule or str
+        Rules as values, or as they are printed.
     """
 
     def limit(self, limits: Limits) -> None:
@@ -246,7 +275,13 @@ class MustInclude(_OfRules):
 
 
 class MustExclude(_OfRules):
-    """These rules may not be in the rule set."""
+    """These rules may not be in the rule set.
+
+    Parameters
+    ----------
+    *given : Rule or str
+        Rules as values, or as they are printed.
+    """
 
     def limit(self, limits: Limits) -> None:
         """Forbid those that are candidates."""
@@ -259,7 +294,7 @@ class AtMostPerFeature(Constraint):
     """At most `most` rules may look at the same feature; at any, or at those named."""
 
     most: int
-    features: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()  #: those that are limited; none named are all
 
     def __init__(self, most: int, *features: str) -> None:
         object.__setattr__(self, "most", check_integer("AtMostPerFeature", most, least=0))
@@ -345,6 +380,15 @@ def limit_problem(
     """Return the problem, without a floor yet, under constraints.
 
     Where they leave no selection with a rule in it, the error names those that are to be relaxed.
+
+    Parameters
+    ----------
+    problem
+        Of the candidates, without a floor.
+    candidates
+        What the constraints speak of: rules and their features.
+    constraints
+        All that are to be kept.
     """
     if not constraints:
         return problem

@@ -113,9 +113,20 @@ class FittedEnsemble:
 
     Parameters
     ----------
-    model : a fitted forest, extra-trees or gradient-boosting model, regressor or classifier.
-    thresholds : "snap" moves each threshold to the nearest cut of the table's quantile bins, so
-        that nearly equal rules count as one; "exact" makes the model's own thresholds the cuts.
+    model
+        A fitted forest, extra-trees or gradient-boosting model, regressor or classifier.
+    thresholds
+        "snap" moves each threshold to the nearest cut of the table's quantile bins, so that nearly
+        equal rules count as one; "exact" makes the model's own thresholds the cuts.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> from mossrules import MossRegressor
+    >>> X, y = [[30], [40], [50], [60]], [2.0, 3.0, 9.0, 8.0]
+    >>> forest = RandomForestRegressor(20, max_depth=2, random_state=0).fit(X, y)
+    >>> len(MossRegressor(1, generator=FittedEnsemble(forest)).fit(X, y).rules_)
+    1
     """
 
     model: Any

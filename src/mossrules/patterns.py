@@ -42,12 +42,12 @@ class Patterns:
     `counts` is the number of trees in which each rule appears.
     """
 
-    activations: BitArray  # (m, words): bit p of row i says whether rule i holds on pattern p
-    positives: FloatArray
-    negatives: FloatArray
-    values: FloatArray
+    activations: BitArray  #: (m, words): bit p of row i says whether rule i holds on pattern p
+    positives: FloatArray  #: (patterns,): weight of the rows of the second class
+    negatives: FloatArray  #: (patterns,): weight of the other rows
+    values: FloatArray  #: (m,): value of each rule's column where it holds
     counts: IntArray
-    n_trees: int | None = None
+    n_trees: int | None = None  #: of the forest, where it is known
 
     @classmethod
     def from_matrix(
@@ -58,7 +58,17 @@ class Patterns:
         values: FloatArray | None = None,
         weights: FloatArray | None = None,
     ) -> Patterns:
-        """Return the patterns of rows: `active` (n, m) says where rules hold, y is 0 or 1."""
+        """Return the patterns of rows of two classes.
+
+        Parameters
+        ----------
+        active, y
+            Which rules hold on each row, (n, m), and its class, 0 or 1.
+        counts
+            Number of trees in which each rule appears, (m,).
+        values, weights
+            Of the rules, (m,), where their columns are not 0 and 1, and of the rows, (n,).
+        """
         active, y, counts = np.asarray(active), np.asarray(y), np.asarray(counts, dtype=np.int64)
         weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
         if active.ndim != 2 or y.shape != active.shape[:1] or weights.shape != y.shape:

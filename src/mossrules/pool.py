@@ -23,9 +23,9 @@ class CandidatePool:
     all trees its selection proportion.
     """
 
-    rules: tuple[Rule, ...]
-    trees: tuple[frozenset[int], ...]
-    n_trees: int
+    rules: tuple[Rule, ...]  #: the most frequent first
+    trees: tuple[frozenset[int], ...]  #: of each rule, the trees that contain it
+    n_trees: int  #: of the forest
 
     @classmethod
     def from_paths(

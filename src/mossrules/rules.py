@@ -32,8 +32,8 @@ class Range:
     """
 
     feature: str
-    low: int = 1
-    high: int = OPEN
+    low: int = 1  #: first bin that is allowed
+    high: int = OPEN  #: last bin that is allowed
     missing: bool = False
 
     def __and__(self, other: Range) -> Range:
@@ -98,7 +98,7 @@ class Levels:
 
     feature: str
     levels: frozenset[Label | None]
-    inside: bool = True
+    inside: bool = True  #: whether it must be one of the levels, or must not
 
     def __and__(self, other: Levels) -> Levels:
         match self.inside, other.inside:
@@ -157,7 +157,7 @@ class Rule:
     Rule(age in bins 1..3 and income in bins 4..)
     """
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Condition, ...]  #: one for each feature, ordered by feature
 
     @classmethod
     def of(cls, conditions: Iterable[Condition]) -> Rule:

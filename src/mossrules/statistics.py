@@ -46,20 +46,28 @@ class Statistics:
     turn predictions of the centred, scaled target back into the user's units.
     """
 
-    G: FloatArray
-    q: FloatArray
-    yy: float
-    n: float
-    values: FloatArray
+    G: FloatArray  #: (m, m): products of the columns of rules
+    q: FloatArray  #: (m,): their products with the target
+    yy: float  #: squared length of the target
+    n: float  #: rows, or their total weight
+    values: FloatArray  #: (m,): mean of the scaled target on the rows of each rule
     counts: IntArray
-    support: FloatArray  # total weight of the rows of each rule, N_ii
+    support: FloatArray  #: total weight of the rows of each rule, N_ii
     target_mean: float = 0.0
     target_scale: float = 1.0
-    row_weight: float = 1.0  # mean weight of the rows that count at all
+    row_weight: float = 1.0  #: mean weight of the rows that count at all
 
     @classmethod
     def from_matrix(cls, M: FloatArray, y: FloatArray, counts: IntArray) -> Statistics:
-        """Return the statistics of explicit rule columns and an already scaled target."""
+        """Return the statistics of explicit rule columns and an already scaled target.
+
+        Parameters
+        ----------
+        M, y
+            The columns, (n, m), and the target, (n,).
+        counts
+            Number of trees in which each rule appears, (m,).
+        """
         M, y = np.asarray(M, dtype=np.float64), np.asarray(y, dtype=np.float64)
         counts = np.asarray(counts, dtype=np.int64)
         if M.ndim != 2 or y.shape != M.shape[:1] or counts.shape != M.shape[1:]:

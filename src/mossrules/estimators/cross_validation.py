@@ -41,11 +41,11 @@ SOON = 1e-3  # seconds for a fold that comes when the time is over: it takes wha
 class EvaluationProgress:
     """Where an evaluation stands after a floor of a fold, or a learner on a fold."""
 
-    done: int
-    total: int  # folds times points, or times learners
-    fold: int
-    seconds: float
-    learner: str | None = None
+    done: int  #: steps that are finished
+    total: int  #: folds times points, or times learners
+    fold: int  #: of the last step
+    seconds: float  #: since the start
+    learner: str | None = None  #: of the last step, where learners are compared
 
     def __str__(self) -> str:
         who = "" if self.learner is None else f"{self.learner}, "

@@ -38,36 +38,36 @@ STOPPED = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
 class FoldPoint:
     """What one fold has at one share of the largest stability."""
 
-    fold: int
-    share: float  # asked for
-    stability: float  # reached, as a share of the largest
-    loss: float  # H2 on the training rows
-    gap: float
-    status: Status
-    r2: float  # on the test rows; NaN where no selection meets the conditions
-    error: float  # mean squared error there
-    rules: RuleSet
+    fold: int  #: from 0
+    share: float  #: asked for
+    stability: float  #: reached, as a share of the largest
+    loss: float  #: H2 on the training rows
+    gap: float  #: that is proven
+    status: Status  #: how its solve ended
+    r2: float  #: on the test rows; NaN where no selection meets the conditions
+    error: float  #: mean squared error there
+    rules: RuleSet  #: the rule set
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedPoint:
     """What all folds have at one share of the largest stability."""
 
-    index: int
-    share: float
-    stability: float  # mean of what was reached
-    r2: float  # mean over the folds
-    r2_se: float  # standard error of that mean
-    error: float  # mean squared error, mean over the folds
-    rules: float  # mean number of rules
-    optimal: int  # folds that were solved to the gap
-    stopped: int  # folds that were not, for lack of time
-    approximate: int  # folds of a method that does not prove
-    dice: Estimate
-    jaccard: Estimate
-    ochiai: Estimate
-    pog: Estimate
-    nogueira: Estimate
+    index: int  #: of the point, from 0
+    share: float  #: of the largest stability, asked for
+    stability: float  #: mean of what was reached
+    r2: float  #: mean over the folds
+    r2_se: float  #: standard error of that mean
+    error: float  #: mean squared error, mean over the folds
+    rules: float  #: mean number of rules
+    optimal: int  #: folds that were solved to the gap
+    stopped: int  #: folds that were not, for lack of time
+    approximate: int  #: folds of a method that does not prove
+    dice: Estimate  #: agreement between folds
+    jaccard: Estimate  #: likewise
+    ochiai: Estimate  #: likewise
+    pog: Estimate  #: likewise
+    nogueira: Estimate  #: likewise, corrected for chance
 
     @classmethod
     def of(
@@ -107,10 +107,10 @@ class FrontierEvaluation:
     """
 
     points: tuple[EvaluatedPoint, ...]
-    results: tuple[tuple[FoldPoint, ...], ...]  # by fold, then by point
-    n_candidates: int  # distinct rules that some fold could choose from
-    gap: float  # asked for
-    seconds: float
+    results: tuple[tuple[FoldPoint, ...], ...]  #: by fold, then by point
+    n_candidates: int  #: distinct rules that some fold could choose from
+    gap: float  #: asked for
+    seconds: float  #: that it took
 
     @classmethod
     def of(

@@ -48,8 +48,10 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
 
     Parameters
     ----------
-    X, y, sample_weight : as in `MossRegressor.fit`
-    parameters : of the search, as in `find_candidates`; see `generation`
+    X, y, sample_weight
+        As in `MossRegressor.fit`.
+    **parameters
+        Of the search, as in `find_candidates`; see `generation`.
 
     Examples
     --------

@@ -110,8 +110,10 @@ def evaluate(
         Where folds are worked on: threads of this process, or the workers of the current Dask
         client (extra `dask`), which are sent all rows; there `n_jobs` is the threads of each fold,
         one by default, and what is interrupted keeps nothing of folds that are under way.
-    progress : called with an `EvaluationProgress` after each learner on each fold
-    verbose : whether to show a line of progress in the terminal
+    progress
+        Called with an `EvaluationProgress` after each learner on each fold.
+    verbose
+        Whether to show a line of progress in the terminal.
 
     Examples
     --------

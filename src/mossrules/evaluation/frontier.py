@@ -61,7 +61,8 @@ def evaluate_frontier(
     points : int or shares, default=50
         How many points, in equal steps from 1 to 0.5 (from the most stable rules to about the
         paper's "medium"); or the shares, in (0, 1].
-    groups : one label per row, for splitters that ask for them
+    groups
+        One label per row, for splitters that ask for them.
     identity, overlap
         When rules of two folds count as the same, as in `mossrules.stability.dice`; "rows" looks at
         all rows of X.
@@ -74,8 +75,10 @@ def evaluate_frontier(
     n_jobs : int or None, default=None
         Threads, over folds first; None uses all cores. The result does not depend on it, unless
         the time is over.
-    progress : called with an `EvaluationProgress` after each step
-    verbose : whether to show a line of progress in the terminal
+    progress
+        Called with an `EvaluationProgress` after each step.
+    verbose
+        Whether to show a line of progress in the terminal.
 
     Examples
     --------

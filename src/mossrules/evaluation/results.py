@@ -32,16 +32,16 @@ FAILED = "failed"
 class LearnerFold:
     """What one learner has made of one fold."""
 
-    learner: str
-    fold: int
-    status: str  # "failed", "fitted", or that of the choice if it has a certificate
-    failure: str | None = None  # the error's sentence
-    seed: int | None = None
-    scores: Mapping[str, float] = field(default_factory=dict)  # by metric, on the test rows
-    seconds: float = NAN  # to fit, once there were candidates
-    search_seconds: float = NAN  # to find candidates, once for all learners that share them
-    rules: RuleSet | None = None  # None for learners without rules
-    candidates: frozenset[str] | None = field(default=None, repr=False)  # short names of rules
+    learner: str  #: its name
+    fold: int  #: from 0
+    status: str  #: "failed", "fitted", or that of the choice if it has a certificate
+    failure: str | None = None  #: the error's sentence
+    seed: int | None = None  #: of the learner in this fold
+    scores: Mapping[str, float] = field(default_factory=dict)  #: by metric, on the test rows
+    seconds: float = NAN  #: to fit, once there were candidates
+    search_seconds: float = NAN  #: to find candidates, once for all learners that share them
+    rules: RuleSet | None = None  #: None for learners without rules
+    candidates: frozenset[str] | None = field(default=None, repr=False)  #: short names of rules
 
     def score(self, metric: str) -> float:
         """Return one of the scores; NaN where there is none."""
@@ -72,22 +72,22 @@ class LearnerFold:
 class LearnerSummary:
     """What one learner has made of all folds; measures of stability are None without rules."""
 
-    learner: str
-    metric: str  # the one that ranks are by
-    scores: Mapping[str, float]  # mean over the folds that did not fail, by metric
-    errors: Mapping[str, float]  # standard errors of these means
-    n_rules: float
-    failed: int  # folds
-    seconds: float  # median to fit, once there were candidates
-    search_seconds: float  # median to find them
-    dice: Estimate | None
-    jaccard: Estimate | None
-    ochiai: Estimate | None
-    pog: Estimate | None
-    nogueira: Estimate | None
-    rank_score: float = NAN  # by the metric
-    rank_dice: float = NAN
-    rank_combined: float = NAN
+    learner: str  #: its name
+    metric: str  #: the one that ranks are by
+    scores: Mapping[str, float]  #: mean over the folds that did not fail, by metric
+    errors: Mapping[str, float]  #: standard errors of these means
+    n_rules: float  #: mean number of rules
+    failed: int  #: folds
+    seconds: float  #: median to fit, once there were candidates
+    search_seconds: float  #: median to find them
+    dice: Estimate | None  #: agreement between folds
+    jaccard: Estimate | None  #: likewise
+    ochiai: Estimate | None  #: likewise
+    pog: Estimate | None  #: likewise
+    nogueira: Estimate | None  #: likewise, corrected for chance
+    rank_score: float = NAN  #: by the metric
+    rank_dice: float = NAN  #: by Dice, from 1
+    rank_combined: float = NAN  #: mean of both ranks
 
     @property
     def score(self) -> float:
@@ -131,13 +131,13 @@ class Evaluation:
     accuracy against stability.
     """
 
-    results: tuple[LearnerFold, ...]  # by learner, then by fold
-    settings: Mapping[str, str]  # the learners as one would write them down, in order
-    seconds: float
-    identity: Identity = "codes"  # when two rules count as the same
-    overlap: float = SAME_ROWS
-    table: Table | None = field(default=None, repr=False)  # all rows, for the identity "rows"
-    metric: str = "r2"  # the one that learners are ranked by
+    results: tuple[LearnerFold, ...]  #: by learner, then by fold
+    settings: Mapping[str, str]  #: the learners as one would write them down, in order
+    seconds: float  #: that it took
+    identity: Identity = "codes"  #: when two rules count as the same
+    overlap: float = SAME_ROWS  #: share of rows for the identity "rows"
+    table: Table | None = field(default=None, repr=False)  #: all rows, for the identity "rows"
+    metric: str = "r2"  #: the one that learners are ranked by
 
     @property
     def metrics(self) -> tuple[str, ...]:

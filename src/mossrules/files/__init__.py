@@ -36,17 +36,32 @@ def read_file(
     kinds: Mapping[str, Kind] | None = None,
     delimiter: str | None = None,
 ) -> Columns:
-    """Return the columns of a CSV file (also .csv.gz, .tsv) or a Parquet file, read whole.
+    r"""Return the columns of a CSV file (also .csv.gz, .tsv) or a Parquet file, read whole.
 
     Parameters
     ----------
-    path : its name tells the format
-    only : columns to read, as far as they are there; by default all
-    drop : columns to leave out, which must be there
-    required : more columns that must be there
-    kinds : what columns hold, where that is known: numbers are then required to be such, and
-        categories stay text though they may look like numbers
-    delimiter : between the fields of a CSV file; by default a comma, or a tab in .tsv
+    path
+        Its name tells the format.
+    only
+        Columns to read, as far as they are there; by default all.
+    drop
+        Columns to leave out, which must be there.
+    required
+        More columns that must be there.
+    kinds
+        What columns hold, where that is known: numbers are then required to be such, and categories
+        stay text though they may look like numbers.
+    delimiter
+        Between the fields of a CSV file; by default a comma, or a tab in .tsv.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "patients.csv")
+    ...     _ = path.write_text("id,age,smoker\n1,30,true\n2,,false\n")
+    ...     read_file(path, drop=["id"])["age"]
+    array([30., nan])
     """
     wanted = Wanted(path, only, drop, required, kinds or {})
     suffix = _suffix(path)
@@ -65,7 +80,7 @@ def scan_files(
     delimiter: str | None = None,
     engine: Literal["threads", "dask"] = "threads",
 ) -> Table:
-    """Return a table of CSV or Parquet files whose rows stay there until they are read.
+    r"""Return a table of CSV or Parquet files whose rows stay there until they are read.
 
     Memory does not grow with the rows: Parquet is read by row groups, a column at a time (by
     pyarrow; without it a file is read whole), CSV once into a temporary folder.
@@ -74,14 +89,23 @@ def scan_files(
     ----------
     paths : a path, a pattern, or a list of them
         The files of a pattern, such as `data/*.parquet`, come in the order of their names.
-    only, drop, required, kinds, delimiter : as in `read_file`
-    engine : "threads" of this process read the files, or the workers of the current Dask client,
-        who must see the same Parquet files under the same names
+    only, drop, required, kinds, delimiter
+        As in `read_file`.
+    engine
+        "threads" of this process read the files, or the workers of the current Dask client, who
+        must see the same Parquet files under the same names.
 
     Examples
     --------
-    >>> table = scan_files("tests/data/*.csv", drop=["id"])  # doctest: +SKIP
-    >>> MossRegressor().fit(table, "y")  # doctest: +SKIP
+    >>> from tempfile import TemporaryDirectory
+    >>> from mossrules import MossRegressor
+    >>> with TemporaryDirectory() as folder:
+    ...     for part in (1, 2):
+    ...         text = "id,age,y\n1,30,2\n2,40,3\n3,50,9\n4,60,8\n"
+    ...         _ = Path(folder, f"part{part}.csv").write_text(text)
+    ...     table = scan_files(f"{folder}/*.csv", drop=["id"])
+    ...     len(MossRegressor(1, n_trees=20).fit(table, "y").rules_)
+    1
     """
     files = _find_files([paths] if isinstance(paths, str | os.PathLike) else paths)
     suffixes = [_suffix(path) for path in files]

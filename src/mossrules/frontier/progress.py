@@ -18,10 +18,10 @@ __all__ = ["FrontierProgress", "Listener", "progress_line"]
 class FrontierProgress:
     """Where a run stands after a floor."""
 
-    done: int
-    total: int | None  # None when it is not known beforehand
-    point: FrontierPoint
-    seconds: float
+    done: int  #: floors that are finished
+    total: int | None  #: None when it is not known beforehand
+    point: FrontierPoint  #: the last of them
+    seconds: float  #: since the start
 
     def __str__(self) -> str:
         solution = self.point.solution

@@ -25,8 +25,8 @@ ROUNDING = 1e-9  # losses that are relatively closer than this count as equal
 class FrontierPoint:
     """A floor and the solution there; `reused` when other floors proved it without a search."""
 
-    floor: int
-    solution: Solution
+    floor: int  #: least stability that was asked for
+    solution: Solution  #: the best selection found there
     reused: bool = False
 
 
@@ -38,14 +38,14 @@ class Frontier:
     Points are compared by what was found; how far each may be from the optimum is its `gap`.
     """
 
-    entries: tuple[FrontierPoint, ...]  # all floors, descending
-    largest_stability: int  # eps_max: of any selection
-    null_loss: float  # of no rule at all
-    max_rules: int
-    gamma: float
-    complete: bool = False  # every non-dominated point of the range is there, and proven
-    seconds: float = 0.0
-    interrupted: bool = False  # by Ctrl-C, with what there was: floors may be missing
+    entries: tuple[FrontierPoint, ...]  #: all floors, descending
+    largest_stability: int  #: eps_max: of any selection
+    null_loss: float  #: of no rule at all
+    max_rules: int  #: of the problem
+    gamma: float  #: of the problem
+    complete: bool = False  #: every non-dominated point of the range is there, and proven
+    seconds: float = 0.0  #: that it took
+    interrupted: bool = False  #: by Ctrl-C, with what there was: floors may be missing
 
     @classmethod
     def of(

@@ -76,6 +76,19 @@ def solve_frontier(
         Called with a `FrontierProgress` after each floor.
     verbose
         Whether to show a line of progress in the terminal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mossrules.solver import Problem
+    >>> M = np.array([[1, 0, 0], [1, 0, 1], [0, 1, 1], [0, 1, 1], [0, 0, 0], [0, 0, 0.0]])
+    >>> y = np.array([2, 2, -2, -2, 0, 0.0])
+    >>> problem = Problem.from_matrix(M, y, np.array([90, 5, 60]), max_rules=2, gamma=10)
+    >>> frontier = solve_frontier(problem, "complete")
+    >>> [(point.stability, point.support.tolist()) for point in frontier]
+    [(150, [0, 2]), (95, [0, 1])]
+    >>> frontier.at(stability=0.9).support  # at least 90 % of the largest
+    array([0, 2])
     """
     complete = isinstance(epsilons, str)
     if options is None:

@@ -59,8 +59,8 @@ class Calibration:
     A row at p is counted in part floor(100 p), the last part having 1.0 too.
     """
 
-    positives: tuple[float, ...]
-    negatives: tuple[float, ...]
+    positives: tuple[float, ...]  #: weight of rows with the outcome, in each hundredth
+    negatives: tuple[float, ...]  #: weight of rows without it
 
     def __post_init__(self) -> None:
         for name in ("positives", "negatives"):

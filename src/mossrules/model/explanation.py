@@ -23,16 +23,16 @@ class Explanation:
     `prediction` is what `RuleSet.predict` gives for the row, bit for bit.
     """
 
-    rules: tuple[Rule, ...]
-    texts: tuple[str, ...]
-    weights: tuple[float, ...]
-    holds: tuple[bool, ...]
-    intercept: float
-    target: str | None = None
-    link: Link = "identity"
-    outcome: Label | None = None
-    calibration: Calibration | None = None
-    threshold: float = 0.5  # of the probability, to act upon
+    rules: tuple[Rule, ...]  #: all rules of the rule set
+    texts: tuple[str, ...]  #: the rules in words
+    weights: tuple[float, ...]  #: what each adds where it holds
+    holds: tuple[bool, ...]  #: whether each holds for the row
+    intercept: float  #: what the sum starts with
+    target: str | None = None  #: name of the target, if it has one
+    link: Link = "identity"  #: "logit" where the sum is log-odds, else "identity"
+    outcome: Label | None = None  #: with "logit", the class whose probability it is
+    calibration: Calibration | None = None  #: with "logit", how such predictions came out
+    threshold: float = 0.5  #: of the probability, to act upon
 
     @property
     def contributions(self) -> tuple[float, ...]:

@@ -31,10 +31,10 @@ __all__ = ["Importance", "column_shares", "feature_importances", "importance_fra
 class Importance:
     """The importance of one rule or feature."""
 
-    position: int  # among the rule set's rules or features
-    name: str
-    importance: float  # in the target's units
-    share: float  # of all importances; 0 where none has any
+    position: int  #: among the rule set's rules or features
+    name: str  #: the rule in words, or the feature
+    importance: float  #: in the target's units
+    share: float  #: of all importances; 0 where none has any
 
 
 def rule_importances(ruleset: RuleSet) -> list[Importance]:

@@ -56,18 +56,29 @@ class RuleSet:
 
     Parameters
     ----------
-    rules : distinct rules, in any order, with one entry of `weights`, `support` and `proportion`
-        for each
-    weights : what the prediction gains where the rule holds
-    intercept : the prediction where no rule holds
-    binning : how values become bins; columns that no rule uses are left out
-    columns : names of all columns of the training table, by which arrays are read
-    support : share of the training rows (of their weight) on which each rule holds
-    proportion : share of the trees that contained each rule
-    target : name of the target, if it has one
-    link : "identity", or "logit" where weights are log-odds and predictions are probabilities
-    outcome : with "logit", the class whose probability is predicted
-    calibration : with "logit", training rows by their prediction and by what was seen
+    rules
+        Distinct rules, in any order, with one entry of `weights`, `support` and `proportion` for
+        each.
+    weights
+        What the prediction gains where the rule holds.
+    intercept
+        The prediction where no rule holds.
+    binning
+        How values become bins; columns that no rule uses are left out.
+    columns
+        Names of all columns of the training table, by which arrays are read.
+    support
+        Share of the training rows (of their weight) on which each rule holds.
+    proportion
+        Share of the trees that contained each rule.
+    target
+        Name of the target, if it has one.
+    link
+        "identity", or "logit" where weights are log-odds and predictions are probabilities.
+    outcome
+        With "logit", the class whose probability is predicted.
+    calibration
+        With "logit", training rows by their prediction and by what was seen.
 
     Examples
     --------
@@ -139,6 +150,15 @@ class RuleSet:
         The columns that a solver weighs are `statistics.values` times 0 or 1 of a scaled target:
         a weight w of its own is `w * statistics.values[i] * statistics.target_scale` here; with
         the link "logit" it is `w * statistics.values[i]`.
+
+        Parameters
+        ----------
+        candidates
+            Of `find_candidates`, or of an estimator.
+        positions, weights
+            Of the chosen rules, as in `Solution.support`, and what the prediction gains by each.
+        intercept, target, link, outcome, calibration
+            As in `RuleSet`.
         """
         chosen = [int(position) for position in positions]
         if not all(0 <= position < len(candidates) for position in chosen):
@@ -357,9 +377,12 @@ class RuleSet:
 
         Parameters
         ----------
-        table : name of the table, or names such as ("schema", "table")
-        dialect : "ansi" (runs in DuckDB, SQLite and others), "duckdb" or "sqlite"
-        keep : columns to select beside the prediction, such as a key
+        table
+            Name of the table, or names such as ("schema", "table").
+        dialect
+            "ansi" (runs in DuckDB, SQLite and others), "duckdb" or "sqlite".
+        keep
+            Columns to select beside the prediction, such as a key.
         """
         return to_sql(self, table, dialect, keep)
 

@@ -33,7 +33,8 @@ class RuleSets(Mapping[Label, RuleSet]):
 
     Parameters
     ----------
-    by_class : dict from each class to its rule set, which has `link="logit"` and this `outcome`
+    by_class
+        A dict from each class to its rule set, which has `link="logit"` and this `outcome`.
     """
 
     def __init__(self, by_class: Mapping[Label, RuleSet]) -> None:
@@ -128,7 +129,10 @@ class RuleSets(Mapping[Label, RuleSet]):
     ) -> str:
         """Return a SELECT with a column `probability of <class>` for each class.
 
-        Parameters are those of `RuleSet.to_sql`.
+        Parameters
+        ----------
+        table, dialect, keep
+            As in `RuleSet.to_sql`.
         """
         speaker = dialect_of(dialect)
         alone = [

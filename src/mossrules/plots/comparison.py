@@ -73,12 +73,12 @@ class ComparisonDisplay:
     measure. A learner without rules is a line across.
     """
 
-    marks: tuple[ComparisonMark, ...]
-    measure: Horizontal
-    identity: str  # when two rules counted as the same
-    confidence: float  # of the horizontal bars
-    n_folds: int
-    metric: str = "r2"
+    marks: tuple[ComparisonMark, ...]  #: one for each learner
+    measure: Horizontal  #: of agreement, on the horizontal axis
+    identity: str  #: when two rules counted as the same
+    confidence: float  #: of the horizontal bars
+    n_folds: int  #: of the evaluation
+    metric: str = "r2"  #: on the vertical axis
 
     # --- data -----------------------------------------------------------------------------------
 
@@ -90,7 +90,8 @@ class ComparisonDisplay:
 
         Parameters
         ----------
-        evaluation : Evaluation
+        evaluation
+            Evaluation.
         measure : {"dice", "jaccard", "ochiai", "pog", "nogueira"}, default="dice"
         """
         if not isinstance(evaluation, Evaluation):

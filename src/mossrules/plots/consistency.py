@@ -78,9 +78,9 @@ class ConsistencyDisplay:
     learner finds in two splits are grey and below all others, where rows mean nothing.
     """
 
-    blocks: tuple[Block, ...]
-    learners: tuple[Learner, ...]
-    words: tuple[str, ...]  # of each place that is not of lone rules
+    blocks: tuple[Block, ...]  #: a rule of a split each
+    learners: tuple[Learner, ...]  #: a panel each
+    words: tuple[str, ...]  #: of each place that is not of lone rules
 
     # --- data -----------------------------------------------------------------------------------
 

@@ -55,8 +55,8 @@ class EffortDisplay:
     that were stopped early.
     """
 
-    efforts: tuple[FloorEffort, ...]
-    measure: Measure
+    efforts: tuple[FloorEffort, ...]  #: one for each floor of each run
+    measure: Measure  #: of work
 
     # --- data -----------------------------------------------------------------------------------
 

@@ -68,12 +68,12 @@ class EvaluationDisplay:
     the least R2 that "one-standard-error" accepts.
     """
 
-    marks: tuple[EvaluationMark, ...]  # the most stable first
-    measure: Horizontal
-    identity: str  # when two rules counted as the same
-    confidence: float  # of the horizontal bars
-    n_folds: int
-    limit: float | None  # least R2 accepted, if the rule has one
+    marks: tuple[EvaluationMark, ...]  #: the most stable first
+    measure: Horizontal  #: of agreement, on the horizontal axis
+    identity: str  #: when two rules counted as the same
+    confidence: float  #: of the horizontal bars
+    n_folds: int  #: of the evaluation
+    limit: float | None  #: least R2 accepted, if the rule has one
 
     # --- data -----------------------------------------------------------------------------------
 
@@ -89,9 +89,11 @@ class EvaluationDisplay:
 
         Parameters
         ----------
-        evaluation : FrontierEvaluation
+        evaluation
+            FrontierEvaluation.
         measure : {"dice", "jaccard", "ochiai", "pog", "nogueira"}, default="dice"
-        rule : which point to mark as chosen; see `FrontierEvaluation.choose`
+        rule
+            Which point to mark as chosen; see `FrontierEvaluation.choose`.
         """
         if not isinstance(evaluation, FrontierEvaluation):
             raise UnsupportedType(

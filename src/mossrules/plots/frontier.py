@@ -104,9 +104,9 @@ class FrontierDisplay:
     * "solution": your own.
     """
 
-    marks: tuple[Mark, ...]  # in the order of the legend; points the most stable first
-    largest_stability: int
-    complete: bool
+    marks: tuple[Mark, ...]  #: in the order of the legend; points the most stable first
+    largest_stability: int  #: of any selection
+    complete: bool  #: whether no point is missing
 
     # --- data -----------------------------------------------------------------------------------
 

@@ -40,8 +40,8 @@ class ImportanceDisplay:
     share of the sum of all.
     """
 
-    ruleset: RuleSet
-    kind: Kind = "rules"
+    ruleset: RuleSet  #: that is drawn
+    kind: Kind = "rules"  #: "rules" or "features"
 
     # --- data -----------------------------------------------------------------------------------
 

@@ -47,9 +47,17 @@ class RulesDisplay:
     Weights are bars to the right where a rule raises the prediction, to the left where it lowers
     it; support, the share of rows on which a rule holds, is bars too, and the share of trees that
     contain it is dots. The intercept, where all predictions start, is in the title.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> display = RulesDisplay.from_estimator(model)
+    >>> list(display.frame(backend="pandas")["rule"])
+    ['age <= 40', '40 < age <= 50']
     """
 
-    ruleset: RuleSet
+    ruleset: RuleSet  #: that is drawn
 
     # --- data -----------------------------------------------------------------------------------
 

@@ -78,10 +78,10 @@ class StructureDisplay:
     prediction: the mean over splits as a dot, and a line from the smallest to the largest.
     """
 
-    rules: tuple[StableRule, ...]
-    features: tuple[str, ...]  # the one of most rules first
-    n_splits: int
-    target: str | None
+    rules: tuple[StableRule, ...]  #: a row each
+    features: tuple[str, ...]  #: the one of most rules first
+    n_splits: int  #: that were compared
+    target: str | None  #: name of the target, if it has one
 
     # --- data -----------------------------------------------------------------------------------
 

@@ -65,22 +65,37 @@ def collect(
 
     Parameters
     ----------
-    model : fitted MossRegressor, or MossClassifier of two classes
-    X, y, sample_weight : the rows it was fitted to
-        Without them the report has neither a summary of the data nor a cross-validation.
-    cv : folds, as in `evaluate_frontier`, default=5; None for none
+    model
+        A fitted MossRegressor, or MossClassifier of two classes.
+    X, y, sample_weight
+        The rows it was fitted to. Without them the report has neither a summary of the data nor a
+        cross-validation.
+    cv
+        Folds, as in `evaluate_frontier`, 5 by default; None for none.
     points : int or shares of the largest stability, default=51
         How many levels of stability to look at, in equal steps from 1 to 0.5; or which.
     learners : "baselines", dict from names to estimators, or None
         What to show beside the model, measured on the same folds.
     gap : float, default=0.01
         Largest relative distance of each point from its optimum.
-    title : of the page
+    title
+        Of the page.
     made : dict, optional
         How to make the report again, beside versions and settings: `source`, the name of a file,
         `sha256` of it, and the `command`.
-    n_jobs : threads; None uses all cores
-    progress : called with a stage, the steps done, and their number if it is known
+    n_jobs
+        Threads; None uses all cores.
+    progress
+        Called with a stage, the steps done, and their number if it is known.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> X, y = {"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0]
+    >>> model = MossRegressor(2, n_trees=20).fit(X, y)
+    >>> data = collect(model, X, y, cv=None, points=3)
+    >>> data.rows, len(data.points), len(data.rules)
+    (4, 3, 4)
     """
     own = _rules_of(model)
     if (X is None) is not (y is None):

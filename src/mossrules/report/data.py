@@ -126,23 +126,23 @@ class BaselinePoint:
 class ReportData:
     """All that a report shows."""
 
-    title: str
-    target: str | None
-    outcome: Label | None
-    link: str
-    score: str  # what scores are, on training rows and on others
-    made: Mapping[str, Any]
-    settings: Sequence[tuple[str, str]]
-    rows: int
-    columns: Sequence[ColumnSummary]
-    rules: Sequence[ReportRule]
-    points: Sequence[ReportPoint]
-    chosen: int
-    knee: int | None = None
-    advised: int | None = None
-    folds: int | None = None
-    target_summary: TargetSummary | None = None
-    baselines: Sequence[BaselinePoint] = field(default_factory=tuple)
+    title: str  #: heading of the page
+    target: str | None  #: name of the target, if it has one
+    outcome: Label | None  #: of classes, the one that is predicted
+    link: str  #: "identity", or "logit" of classes
+    score: str  #: what scores are, on training rows and on others
+    made: Mapping[str, Any]  #: releases, commit, command and data that made it
+    settings: Sequence[tuple[str, str]]  #: parameters of the model, by name
+    rows: int  #: of training
+    columns: Sequence[ColumnSummary]  #: what is told of each
+    rules: Sequence[ReportRule]  #: of all points
+    points: Sequence[ReportPoint]  #: of the trade-off, the most stable first
+    chosen: int  #: position of the model among the points
+    knee: int | None = None  #: position of the knee, if there is one
+    advised: int | None = None  #: position of what cross-validation would pick
+    folds: int | None = None  #: of cross-validation; None without
+    target_summary: TargetSummary | None = None  #: quantiles of a target that is a number
+    baselines: Sequence[BaselinePoint] = field(default_factory=tuple)  #: other learners
 
     def content(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""

@@ -29,8 +29,8 @@ class LinearConstraints:
     what it counts when any rule of the group is selected. These may not be negative.
     """
 
-    A: FloatArray
-    b: FloatArray
+    A: FloatArray  #: (limits, rules + groups)
+    b: FloatArray  #: (limits,)
     groups: BoolArray = field(default_factory=lambda: np.empty((0, 0), dtype=bool))
 
     def __post_init__(self) -> None:

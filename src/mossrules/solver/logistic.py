@@ -57,12 +57,12 @@ class LogisticProblem(SelectionProblem):
 
     patterns: Patterns
     max_rules: int = 15
-    gamma: float = AUTO
+    gamma: float = AUTO  #: ridge parameter; "auto" is that of regression, in log-odds
     min_stability: int = 0
-    fixed_in: Sequence[int] = ()
-    fixed_out: Sequence[int] = ()
-    constraints: LinearConstraints | None = None
-    signs: IntArray | None = None
+    fixed_in: Sequence[int] = ()  #: rules that must be selected
+    fixed_out: Sequence[int] = ()  #: rules that must not be
+    constraints: LinearConstraints | None = None  #: further limits on the selection
+    signs: IntArray | None = None  #: of the weights: 1, -1, or 0 for any
 
     @classmethod
     def from_matrix(
@@ -75,7 +75,15 @@ class LogisticProblem(SelectionProblem):
         weights: FloatArray | None = None,
         **settings: Any,
     ) -> LogisticProblem:
-        """Return the problem of rows: where rules hold (n, m), classes 0 and 1, and counts."""
+        """Return the problem of rows of two classes.
+
+        Parameters
+        ----------
+        active, y, counts, values, weights
+            As in `Patterns.from_matrix`.
+        **settings
+            Fields of the problem, such as `max_rules`.
+        """
         patterns = Patterns.from_matrix(active, y, whole_counts(counts), values, weights)
         return cls(patterns, **settings)
 

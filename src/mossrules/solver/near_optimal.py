@@ -47,15 +47,15 @@ class SolutionPool:
     when these are the best of more; `complete_within` says up to where nothing is missing.
     """
 
-    supports: tuple[IntArray, ...]
-    losses: FloatArray
-    stabilities: IntArray
-    tolerance: float  # asked for
-    limit: float  # every selection with a smaller loss than this is in the pool
-    status: Status  # OPTIMAL when all selections within the tolerance are there
-    n_rules: int  # rules to select from
-    nodes: int
-    seconds: float
+    supports: tuple[IntArray, ...]  #: positions of the rules of each selection
+    losses: FloatArray  #: of each
+    stabilities: IntArray  #: of each
+    tolerance: float  #: asked for
+    limit: float  #: every selection with a smaller loss than this is in the pool
+    status: Status  #: OPTIMAL when all selections within the tolerance are there
+    n_rules: int  #: rules to select from
+    nodes: int  #: of the search
+    seconds: float  #: that it took
 
     @property
     def is_complete(self) -> bool:
@@ -162,6 +162,17 @@ def solve_pool(
     SolutionPool
         With status OPTIMAL when nothing within the tolerance is missing. Otherwise
         `pool.complete_within` says up to where nothing is.
+
+    Examples
+    --------
+    Two rules that are the same on all rows: either will do, and the other one is needed.
+
+    >>> import numpy as np
+    >>> M = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 1], [0, 1, 1], [0, 0, 0.0]])
+    >>> y = np.array([2, 2, -2, -2, 0.0])
+    >>> pool = solve_pool(Problem.from_matrix(M, y, np.array([9, 8, 7]), max_rules=2, gamma=10))
+    >>> [support.tolist() for support in pool.supports], pool.core
+    ([[0, 1], [0, 2]], array([0]))
     """
     refuse_other_losses(problem, "A pool of solutions")
     if problem.is_limited:

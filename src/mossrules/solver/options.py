@@ -20,10 +20,10 @@ Master = Literal["highs", "scip", "gurobi"]
 class Snapshot:
     """Where a running search stands."""
 
-    seconds: float
-    steps: int  # nodes of branch and bound, masters solved by the cutting plane
-    loss: float  # of the best selection so far
-    bound: float  # no selection has a smaller loss than this
+    seconds: float  #: since the start
+    steps: int  #: nodes of branch and bound, masters solved by the cutting plane
+    loss: float  #: of the best selection so far
+    bound: float  #: no selection has a smaller loss than this
 
     @property
     def gap(self) -> float:

@@ -45,10 +45,10 @@ class Problem(SelectionProblem):
     rule: 1 for weights that may not be negative, -1 for none above zero, 0 for any.
     """
 
-    statistics: Statistics
-    max_rules: int = 15
-    gamma: float = 0.01
-    min_stability: int = 0
+    statistics: Statistics  #: of the candidate rules, from `find_candidates`
+    max_rules: int = 15  #: most rules of a selection
+    gamma: float = 0.01  #: ridge parameter: the larger, the less weights are shrunk
+    min_stability: int = 0  #: least stability, in counts of trees
     fixed_in: Sequence[int] = ()
     fixed_out: Sequence[int] = ()
     constraints: LinearConstraints | None = None
@@ -58,7 +58,30 @@ class Problem(SelectionProblem):
     def from_matrix(
         cls, M: FloatArray, y: FloatArray, counts: IntArray, **settings: Any
     ) -> Problem:
-        """Return the problem of explicit rule columns M (n, m) and an already scaled target."""
+        """Return the problem of explicit rule columns and an already scaled target.
+
+        Parameters
+        ----------
+        M, y, counts
+            As in `Statistics.from_matrix`.
+        **settings
+            Fields of the problem, such as `max_rules`.
+
+        Examples
+        --------
+        Three rules and six rows. The first two together explain the target, but the second is in
+        few trees: with a floor on stability the third takes its place.
+
+        >>> import numpy as np
+        >>> from mossrules.solver import solve
+        >>> M = np.array([[1, 0, 0], [1, 0, 1], [0, 1, 1], [0, 1, 1], [0, 0, 0], [0, 0, 0.0]])
+        >>> y = np.array([2, 2, -2, -2, 0, 0.0])
+        >>> problem = Problem.from_matrix(M, y, np.array([90, 5, 60]), max_rules=2, gamma=10)
+        >>> solve(problem).support
+        array([0, 1])
+        >>> solve(problem.at(100)).support
+        array([0, 2])
+        """
         if not (np.isfinite(M).all() and np.isfinite(y).all()):
             raise InvalidParameter("M or y has entries that are not finite; leave those rows out.")
         return cls(Statistics.from_matrix(M, y, whole_counts(counts)), **settings)

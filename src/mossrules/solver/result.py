@@ -24,13 +24,13 @@ __all__ = ["Outcome", "Report", "Solution", "Status"]
 class Status(Enum):
     """How a solve ended; only OPTIMAL says that the gap asked for is proven."""
 
-    OPTIMAL = "optimal"  # to within the gap asked for
+    OPTIMAL = "optimal"  #: to within the gap asked for
     TIME_LIMIT = "time limit"
     NODE_LIMIT = "node limit"
-    SOLUTION_LIMIT = "solution limit"  # of a pool: there are more
+    SOLUTION_LIMIT = "solution limit"  #: of a pool: there are more
     INTERRUPTED = "interrupted"
     INFEASIBLE = "infeasible"
-    HEURISTIC = "heuristic"  # the method does not look for a proof
+    HEURISTIC = "heuristic"  #: the method does not look for a proof
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class Report:
     `figures` are the method's own counts: nodes, cuts, times of its parts.
     """
 
-    method: str
-    reason: str  # why this method
-    seconds: float
-    asked_gap: float
+    method: str  #: that solved it
+    reason: str  #: why this method
+    seconds: float  #: that it took
+    asked_gap: float  #: that was to be proven
     figures: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -69,15 +69,15 @@ class Solution:
     it. `weights` belong to `support`, which is ascending.
     """
 
-    support: IntArray
-    weights: FloatArray
-    loss: float
-    stability: int
-    bound: float
-    status: Status
-    report: Report
-    dual: DualPoint | None = None  # proves a bound that anyone can recompute
-    intercept: float = 0.0  # of the logistic loss; a centred target has none
+    support: IntArray  #: positions of the chosen rules
+    weights: FloatArray  #: of the chosen rules, for the scaled target
+    loss: float  #: H2, recomputed by its definition
+    stability: int  #: H1: trees that contain each rule, added up
+    bound: float  #: proven: no allowed selection has a smaller loss
+    status: Status  #: how the solve ended
+    report: Report  #: how it was found
+    dual: DualPoint | None = None  #: proves a bound that anyone can recompute
+    intercept: float = 0.0  #: of the logistic loss; a centred target has none
 
     @classmethod
     def of(

@@ -34,14 +34,14 @@ class DualPoint:
     `fixed_in` and `fixed_out` are rules that the floor alone decides.
     """
 
-    rules: IntArray  # with a weight that is not zero
-    weights: FloatArray
-    lam: float
-    mu: float
-    bound: float
+    rules: IntArray  #: with a weight that is not zero
+    weights: FloatArray  #: of these rules
+    lam: float  #: price of one more rule
+    mu: float  #: price of one more count of stability
+    bound: float  #: what they prove
     fixed_in: IntArray
     fixed_out: IntArray
-    prices: FloatArray = field(default_factory=lambda: np.empty(0))  # of limits on rules
+    prices: FloatArray = field(default_factory=lambda: np.empty(0))  #: of limits on rules
 
     @classmethod
     def at(
@@ -71,9 +71,9 @@ class DualPoint:
 class Check:
     """One thing that was recomputed."""
 
-    name: str
-    passed: bool
-    detail: str
+    name: str  #: what was recomputed
+    passed: bool  #: whether it agrees
+    detail: str  #: in words, with the figures
 
     def __str__(self) -> str:
         return f"{'ok  ' if self.passed else 'FAIL'}  {self.name}: {self.detail}"
@@ -83,8 +83,8 @@ class Check:
 class Verification:
     """What was recomputed, and what could not be."""
 
-    checks: tuple[Check, ...]
-    unchecked: tuple[str, ...]
+    checks: tuple[Check, ...]  #: what was recomputed
+    unchecked: tuple[str, ...]  #: what rests on the search alone, a sentence each
 
     @property
     def passed(self) -> bool:

@@ -57,14 +57,14 @@ class Estimate(float):
     cross-validation share most of their rows, so it is narrower than one over new data would be.
     """
 
-    estimate: float
-    lower: float
-    upper: float
-    standard_error: float
-    confidence: float  # of the interval from lower to upper
-    measure: str
-    identity: str  # when two rules counted as the same
-    runs: int
+    estimate: float  #: the number itself
+    lower: float  #: end of the interval
+    upper: float  #: end of the interval
+    standard_error: float  #: of the mean over runs
+    confidence: float  #: of the interval from lower to upper
+    measure: str  #: what was measured, such as dice
+    identity: str  #: when two rules counted as the same
+    runs: int  #: rule sets that were compared
 
     def __new__(cls, estimate: float, *_: object, **__: object) -> Self:
         """Return the number; what it is comes with it."""
@@ -86,9 +86,9 @@ class Agreement:
     Make it with `Agreement.of`; to compute several measures, make it once.
     """
 
-    shared: IntArray  # S of the notation: sizes on the diagonal
-    distinct: int  # rules that some set has; of matches on rows, no fewer than so many
-    identity: str = "codes"  # when two rules counted as the same
+    shared: IntArray  #: S of the notation: sizes on the diagonal
+    distinct: int  #: rules that some set has; of matches on rows, no fewer than so many
+    identity: str = "codes"  #: when two rules counted as the same
 
     @classmethod
     def of(
@@ -150,7 +150,13 @@ class Agreement:
         n_resamples: int = 1000,
         random_state: Any = 0,
     ) -> Estimate:
-        """Return the mean similarity of all pairs; see `empirical_stability`."""
+        """Return the mean similarity of all pairs.
+
+        Parameters
+        ----------
+        measure, confidence, n_resamples, random_state
+            As in `empirical_stability`.
+        """
         _check_confidence(confidence)
         D = self.similarity(measure)
         np.fill_diagonal(D, 0.0)

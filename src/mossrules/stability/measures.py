@@ -35,7 +35,8 @@ def dice(
 
     Parameters
     ----------
-    a, b : RuleSet, or any collection of rules
+    a, b
+        Two rule sets, or any collections of rules.
     identity : {"codes", "thresholds", "rows"}, default="codes"
         When two rules count as the same:
 
@@ -46,8 +47,10 @@ def dice(
           those where either holds (two rules that hold nowhere agree). Each rule counts in one pair
           only; of all ways to pair them, one with most pairs is taken. For learners with cuts of
           their own.
-    X : table with the columns of training, for "rows" only
+    X
+        Table with the columns of training, for "rows" only.
     overlap : float in (0, 1], default=0.9
+        Share of the rows that rules must have in common, for "rows" only.
 
     Examples
     --------
@@ -60,7 +63,13 @@ def dice(
 def jaccard(
     a: Rules, b: Rules, *, identity: Identity = "codes", X: Any = None, overlap: float = SAME_ROWS
 ) -> float:
-    """Return the Jaccard index: rules shared, over rules in either. Parameters as of `dice`."""
+    """Return the Jaccard index: rules shared, over rules in either.
+
+    Parameters
+    ----------
+    a, b, identity, X, overlap
+        As in `dice`.
+    """
     return _between("jaccard", a, b, identity=identity, X=X, overlap=overlap)
 
 
@@ -69,7 +78,10 @@ def ochiai(
 ) -> float:
     """Return the Ochiai coefficient: rules shared, over the geometric mean of the sizes.
 
-    Parameters as of `dice`.
+    Parameters
+    ----------
+    a, b, identity, X, overlap
+        As in `dice`.
     """
     return _between("ochiai", a, b, identity=identity, X=X, overlap=overlap)
 
@@ -79,8 +91,12 @@ def pog(
 ) -> float:
     """Return the percentage of overlapping genes: the part of the rules of `a` that `b` has too.
 
-    As a share in [0, 1], and not symmetric: `pog(b, a)` is the part of `b`. Parameters as of
-    `dice`.
+    As a share in [0, 1], and not symmetric: `pog(b, a)` is the part of `b`.
+
+    Parameters
+    ----------
+    a, b, identity, X, overlap
+        As in `dice`.
     """
     return _between("pog", a, b, identity=identity, X=X, overlap=overlap)
 
@@ -119,12 +135,18 @@ def empirical_stability(
 
     Parameters
     ----------
-    rule_sets : one from each run, at least two
+    rule_sets
+        One from each run, at least two.
     measure : {"dice", "jaccard", "ochiai", "pog"}, default="dice"
-    identity, X, overlap : when two rules count as the same, as in `dice`
+        Of two rule sets.
+    identity, X, overlap
+        When two rules count as the same, as in `dice`.
     confidence : float in (0, 1), default=0.95
-    n_resamples : int, default=1000, at least 20
+        Of the interval.
+    n_resamples : int, default=1000
+        Times that the runs are drawn anew, at least 20.
     random_state : int, NumPy generator or None, default=0
+        Seed of these draws.
 
     Examples
     --------
@@ -154,12 +176,15 @@ def nogueira(
 
     Parameters
     ----------
-    rule_sets : one from each run, at least two; or an array of zeros and ones, (runs, candidates)
+    rule_sets
+        One from each run, at least two; or an array of zeros and ones, (runs, candidates).
     n_candidates : int
         How many distinct rules there were to choose from, over all runs; by default the columns of
         the array, and needed for rule sets.
-    identity, X, overlap : when two rules count as the same, as in `dice`
+    identity, X, overlap
+        When two rules count as the same, as in `dice`.
     confidence : float in (0, 1), default=0.95
+        Of the interval.
 
     Examples
     --------
@@ -190,6 +215,15 @@ def consistent_rules(
 
     A dict from each rule (with "thresholds", from its text) to its share of the runs. Agreement on
     rows makes pairs, and no groups of more than two, so it has no such list.
+
+    Parameters
+    ----------
+    rule_sets
+        One from each run.
+    share : float in (0, 1], default=1
+        Least share of the runs.
+    identity : {"codes", "thresholds"}, default="codes"
+        When two rules count as the same, as in `dice`.
 
     Examples
     --------
