@@ -83,7 +83,8 @@ def skip_what_is_not_ours(
 ) -> bool | None:
     """Leave out of a class what it inherits from other libraries; None is no opinion."""
     home = getattr(getattr(member, "fget", member), "__module__", None) or "mossrules"
-    return None if str(home).startswith("mossrules") else True
+    ours = str(home).startswith(("mossrules", "sphinx"))  # Sphinx stands in for fields of records
+    return None if ours else True
 
 
 def name_arrays(
