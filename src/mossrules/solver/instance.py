@@ -181,7 +181,8 @@ def find_twins(instance: Instance) -> tuple[IntArray, IntArray]:
     if instance.problem.is_limited:
         limits = data.limits
         same = np.column_stack([keys, data.bounded[free], limits.A.T[free]])
-        keys = np.unique(same, axis=0, return_inverse=True)[1].astype(np.float64)
+        which = np.unique(same, axis=0, return_inverse=True)[1]
+        keys = which.reshape(-1).astype(np.float64)  # NumPy 2.0 returns a column
     by_key = np.argsort(keys, kind="stable")  # within a key, still by falling count
     chain_twins(data.G, keys[by_key], free[by_key], before, after)
     return before, after
