@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs linkcheck soak lock clean
+.PHONY: demo test lint bench docs linkcheck soak lock test-minimum test-newest test-wheel clean
 
 demo: $(VENV)/.core
 	$(BIN)/mossrules demo
@@ -36,6 +36,11 @@ MINUTES ?= 60
 SEED ?= 0
 soak: $(VENV)/.dev
 	$(BIN)/python -m quality soak --minutes $(MINUTES) --seed $(SEED)
+
+# The suite in environments of their own, under build/: the lowest releases that are allowed, the
+# newest there are, and the wheel in place of the sources.
+test-minimum test-newest test-wheel: test-%: $(VENV)/.dev
+	$(BIN)/python -m quality $*
 
 # Exact releases with their hashes, for Python 3.11 and newer, on any platform: see requirements/.
 LOCK := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url \

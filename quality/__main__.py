@@ -11,7 +11,10 @@ from importlib import import_module
 from quality._page import write_page
 
 # In the order of the page.
-PARTS = ("soak", "fuzz", "interrupts", "documentation")
+PARTS = (
+    *("suite", "wheel", "minimum", "newest"),
+    *("soak", "fuzz", "interrupts", "documentation", "licences", "network"),
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
