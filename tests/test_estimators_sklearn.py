@@ -304,7 +304,10 @@ def test_frame_libraries_are_not_needed():
     """Fitting arrays needs neither pandas nor polars nor pyarrow."""
     code = (
         "import sys\n"
-        "for name in ('pandas', 'polars', 'pyarrow'): sys.modules[name] = None\n"
+        "class Absent:\n"  # None in sys.modules would do, but scikit-learn 1.8 takes it for pandas
+        "    def find_spec(self, name, *_):\n"
+        "        if name in ('pandas', 'polars', 'pyarrow'): raise ModuleNotFoundError(name=name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
         "import numpy as np, mossrules\n"
         "X = np.random.default_rng(0).normal(size=(60, 3))\n"
         "print(mossrules.MossRegressor(2, n_trees=10).fit(X, X[:, 0]).predict(X).shape)\n"
