@@ -48,7 +48,9 @@ def test_every_way_finds_what_brute_force_finds(problem, way):
     assert row["status"] == solvers.PROVEN
     assert least * (1 - 1e-9) <= row["loss"] <= least * (1 + 2 * asked)
     assert row["bound"] <= least * (1 + solvers.ROUNDING)
-    assert row["gap"] <= asked * (1 + 1e-6)
+    direct = (solvers.DIRECT_GUROBI, solvers.DIRECT_SCIP)  # stop by a loss within their tolerances
+    off = solvers.ROUNDING if way in direct else 0.0
+    assert row["gap"] <= asked * (1 + 1e-6) + off
     assert row["seconds"] > 0
     assert row["cpu_seconds"] > 0
 
