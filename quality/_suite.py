@@ -160,16 +160,29 @@ def run_suite(python: Path, name: str, workers: int, only: Sequence[str] = ()) -
     command = [python, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", f"--junitxml={results}"]
     if workers > 1:
         command += [f"--numprocesses={workers}", "--dist=worksteal"]
+    # Kernels compiled by another release of numba would be in the way.
+    variables = clean_environment(NUMBA_CACHE_DIR=str(folder / "numba"))
+    if not only:
+        _compile_kernels(python, variables)
     subprocess.run(  # noqa: S603  its exit code is in its file too
-        [str(each) for each in [*command, *only]],
-        cwd=ROOT,
-        # Kernels compiled by another release of numba would be in the way.
-        env=clean_environment(NUMBA_CACHE_DIR=str(folder / "numba")),
-        check=False,
+        [str(each) for each in [*command, *only]], cwd=ROOT, env=variables, check=False
     )
     if not results.exists():
         raise SystemExit(f"pytest wrote no results into {results}; see what it said above.")
     return read_outcome(results)
+
+
+def _compile_kernels(python: Path, variables: Mapping[str, str]) -> None:
+    """Compile once, in two processes, what each process of pytest would compile by itself."""
+    halves = [
+        subprocess.Popen(  # noqa: S603  a program of ours
+            [python, ROOT / "tests" / "warm.py", half], cwd=ROOT, env=dict(variables)
+        )
+        for half in ("search", "learning")
+    ]
+    codes = [half.wait() for half in halves]
+    if any(codes):
+        raise SystemExit("The kernels could not be compiled; see above.")
 
 
 def read_outcome(results: Path) -> Outcome:
