@@ -13,7 +13,7 @@ from quality._page import write_page
 # In the order of the page.
 PARTS = (
     *("suite", "wheel", "minimum", "newest"),
-    *("soak", "fuzz", "interrupts", "documentation", "licences", "network"),
+    *("soak", "fuzz", "interrupts", "determinism", "documentation", "licences", "network"),
 )
 
 

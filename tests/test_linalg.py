@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mossrules.solver._kernels.linalg import factorise, solve_lower, solve_upper
+from mossrules.solver._kernels.linalg import factorise, solve_in_order, solve_lower, solve_upper
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 40])
@@ -39,3 +39,19 @@ def test_solves_are_those_of_numpy(n):
 def test_a_matrix_that_is_not_positive_definite_is_refused(A):
     """A pivot that is zero, negative or not a number ends the factorisation."""
     assert not factorise(np.array(A), len(A))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 40])
+def test_equations_solved_in_order_are_those_of_numpy(n):
+    """Whatever the pivots; the matrix stays as it was."""
+    rng = np.random.default_rng(n)
+    A, b = rng.normal(size=(n, n)), rng.normal(size=n)
+    before = A.copy()
+    np.testing.assert_allclose(solve_in_order(A, b), np.linalg.solve(A, b), rtol=1e-7)
+    np.testing.assert_array_equal(A, before)
+
+
+def test_singular_equations_are_refused():
+    """As NumPy refuses them."""
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        solve_in_order(np.ones((2, 2)), np.ones(2))

@@ -6,12 +6,15 @@ import _thread
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 __all__ = [
     "ToldStatus",
     "check_interrupted",
     "heed_signals",
+    "hold_signals",
     "ignore_signals",
     "interrupted_by",
     "stopped_status",
@@ -21,6 +24,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SOON = 0.01  # seconds
 
 _received: list[int] = []
+_holding: list[bool] = []  # not empty while signals wait
 
 
 class ToldStatus(int):
@@ -46,6 +50,19 @@ def ignore_signals() -> None:
             signal.signal(each, signal.SIG_IGN)
 
 
+@contextmanager
+def hold_signals() -> Iterator[None]:
+    """Let signals wait until something is done that must not be left half done."""
+    heard = len(_received)
+    _holding.append(True)
+    try:
+        yield
+    finally:
+        _holding.pop()
+        if len(_received) > heard:
+            raise KeyboardInterrupt
+
+
 def interrupted_by() -> int | None:
     """Return the first signal that came, also if the library has made a result of it."""
     return _received[0] if _received else None
@@ -64,7 +81,8 @@ def stopped_status() -> ToldStatus:
 
 def _note(number: int, _frame: FrameType | None) -> None:
     _received.append(number)
-    raise KeyboardInterrupt
+    if not _holding:
+        raise KeyboardInterrupt
 
 
 def _show_or_raise_again(unraisable: sys.UnraisableHookArgs) -> None:

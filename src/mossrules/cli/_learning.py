@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mossrules._signals import hold_signals, interrupted_by
 from mossrules.cli._console import errors, progress
 from mossrules.cli._options import Choice, Cluster, Engine, File, Forest, Moss, Task
 from mossrules.exceptions import InvalidParameter, MissingDependency, SolveLimitWarning
@@ -64,16 +66,30 @@ def connected(cluster: Cluster) -> Iterator[None]:
         return
     if importlib.util.find_spec("distributed") is None:
         raise MissingDependency('Dask is not installed; run pip install "mossrules[dask]".')
-    from distributed import Client  # noqa: PLC0415  optional
+    import dask  # noqa: PLC0415  optional
+    from distributed import Client  # noqa: PLC0415
 
-    try:
-        client = Client(cluster.scheduler, timeout=10)
-    except (OSError, ValueError) as reason:
-        raise InvalidParameter(
-            f"There is no Dask scheduler at {cluster.scheduler} ({reason}); check the address."
-        ) from reason
-    with client:
+    # Without a cluster one is started here, of threads: processes would hear Ctrl-C as well, and
+    # die of it with a traceback each.
+    elsewhere = cluster.scheduler or dask.config.get("scheduler-address", None)
+    here = {} if elsewhere else {"processes": False, "dashboard_address": ":0"}
+    with ExitStack() as stack:
+        try:
+            with hold_signals():
+                client = Client(elsewhere, timeout=10, **here)
+                stack.callback(_close, client)
+        except (OSError, ValueError) as reason:
+            raise InvalidParameter(
+                f"There is no Dask scheduler at {cluster.scheduler} ({reason}); check the address."
+            ) from reason
         yield
+
+
+def _close(client: Any) -> None:
+    if interrupted_by() is not None:
+        logging.disable()  # Dask tells at length what it was about to do
+    with hold_signals():
+        client.close()
 
 
 def _wanted(file: File, task: Task) -> dict[str, Any]:

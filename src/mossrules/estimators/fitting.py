@@ -19,6 +19,7 @@ from mossrules.frontier import Frontier
 from mossrules.frontier.result import FrontierPoint
 from mossrules.model import RuleSet
 from mossrules.solver import Report, Solution, Status
+from mossrules.solver._kernels.linalg import solve_in_order
 from mossrules.solver._kernels.signed import signed_weights
 from mossrules.statistics import Statistics
 
@@ -39,11 +40,8 @@ def refit_weights(
     u = statistics.values[support] * statistics.support[support]
     ridge = REFIT_RIDGE * min(1.0, statistics.row_weight)
     A = G - np.outer(u, u) / statistics.n + ridge * np.eye(len(support))
-    if signs is None:
-        w: FloatArray = np.asarray(np.linalg.solve(A, q), dtype=np.float64)
-    else:
-        w = signed_weights(A, q, signs[support])
-    return w, -float(u @ w) / statistics.n
+    w = solve_in_order(A, q) if signs is None else signed_weights(A, q, signs[support])
+    return w, -float(np.sum(u * w)) / statistics.n
 
 
 def training_r2(statistics: Statistics, support: IntArray, signs: IntArray | None = None) -> float:

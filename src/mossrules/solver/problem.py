@@ -28,6 +28,7 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
+from mossrules.solver._kernels.linalg import solve_in_order
 from mossrules.solver._kernels.signed import signed_weights
 from mossrules.solver.limits import LinearConstraints
 from mossrules.solver.selection import Fit, SelectionProblem, whole_counts
@@ -117,13 +118,16 @@ class Problem(SelectionProblem):
         """Return A^-1 q, or the w of the signs given that minimises w'Aw/2 - q'w."""
         if self.signs is not None and np.any(self.signs[S]):
             return signed_weights(A, q, self.signs[S])
-        return np.asarray(np.linalg.solve(A, q), dtype=np.float64)
+        if len(S) > self.max_rules:  # fractional points, of which only bounds are made
+            return np.asarray(np.linalg.solve(A, q), dtype=np.float64)
+        return solve_in_order(A, q)
 
     def loss(self, support: IntArray, weights: FloatArray | None = None) -> float:
         """Return H2 of a selection, from its `weights` if they are known."""
         S = np.asarray(support, dtype=np.int64)
         w = self.weights(S) if weights is None else weights
-        return 0.5 * max(0.0, self.statistics.yy - float(self.statistics.q[S] @ w))
+        # Not q @ w: sums of NumPy have one order, and those of BLAS have that of its maker.
+        return 0.5 * max(0.0, self.statistics.yy - float(np.sum(self.statistics.q[S] * w)))
 
     def fit(self, support: IntArray) -> Fit:
         """Return the best weights of a selection and its loss; there is no intercept."""
