@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import mossrules
 from cases import hard_problem
 from model_cases import wild_table
-from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet, _signals
+from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet, _signals, cli
 from mossrules.estimators import moss
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.frontier import solve_frontier
@@ -127,6 +128,19 @@ def test_a_signal_is_an_interrupt_that_is_noted(monkeypatch):
         _signals._received.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def test_too_little_memory_is_a_sentence(monkeypatch):
+    """As anything else that a user can mend."""
+
+    def exhausted(*_):
+        raise MemoryError("Unable to allocate\n9 TiB")
+
+    monkeypatch.setattr("mossrules.cli.fit.scan_for_task", exhausted)
+    result = CliRunner().invoke(cli.app, ["fit", "rows.csv", "--target", "y"])
+    assert result.exit_code == 1
+    expected = "error: There is not enough memory (Unable to allocate 9 TiB).\n"
+    assert result.stderr == expected
 
 
 def interrupt_after(count):

@@ -36,6 +36,9 @@ class _OneSentence(TyperGroup):
             except MossError as error:
                 _say(("error: ", "bold red"), error)
                 raise typer.Exit(1) from None
+            except MemoryError as error:
+                _say(("error: ", "bold red"), f"There is not enough memory ({_first(error)}).")
+                raise typer.Exit(1) from None
             except KeyboardInterrupt:
                 _say(("stopped: ", "bold yellow"), "interrupted before it was done.")
                 raise typer.Exit(stopped_status()) from None
@@ -52,6 +55,11 @@ def _show_warning(message: Warning | str, *_where: object) -> None:
 def _say(what: tuple[str, str], sentence: object) -> None:
     # Never as markup: names of columns are in it.
     errors.print(Text.assemble(what, str(sentence)), soft_wrap=True)
+
+
+def _first(error: BaseException) -> str:
+    """Return what is said of an error, on one line."""
+    return " ".join(str(error).split()) or "an allocation failed"
 
 
 app = typer.Typer(
