@@ -136,7 +136,7 @@ def test_too_little_memory_is_a_sentence(monkeypatch):
     def exhausted(*_):
         raise MemoryError("Unable to allocate\n9 TiB")
 
-    monkeypatch.setattr("mossrules.cli.fit.scan_for_task", exhausted)
+    monkeypatch.setattr(sys.modules["mossrules.cli.fit"], "scan_for_task", exhausted)
     result = CliRunner().invoke(cli.app, ["fit", "rows.csv", "--target", "y"])
     assert result.exit_code == 1
     expected = "error: There is not enough memory (Unable to allocate 9 TiB).\n"
