@@ -43,10 +43,11 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
     """Build both twice, look into them, install the wheel and run the tests against it."""
     python = make_environment("wheel")
     folder = python.parents[2]
-    sdist, wheel = build(folder / "first", "--sdist", "--wheel")
-    again = build(folder / "again", "--sdist", "--wheel")
-    (from_sdist,) = build(folder / "from_sdist", "--wheel", source=_unpacked(sdist, folder))
-    tracked = run_in(ROOT, "git", "ls-files").splitlines()
+    source = _commit(folder)
+    sdist, wheel = build(source, folder / "first", "--sdist", "--wheel")
+    again = build(source, folder / "again", "--sdist", "--wheel")
+    (from_sdist,) = build(_unpacked(sdist, folder / "unpacked"), folder / "from_sdist", "--wheel")
+    tracked = run_in(ROOT, "git", "ls-tree", "-r", "--name-only", "HEAD").splitlines()
     faults = [*wheel_faults(_names(wheel), tracked), *sdist_faults(_names(sdist), tracked)]
     faults += _different("A second build", (sdist, wheel), again)
     faults += _different("The wheel from the source distribution", (wheel,), (from_sdist,))
@@ -74,7 +75,7 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
     return replace(record, seen=f"{record.seen}; {same}", passed=record.passed and not faults)
 
 
-def build(folder: Path, *what: str, source: Path = ROOT) -> list[Path]:
+def build(source: Path, folder: Path, *what: str) -> list[Path]:
     """Build distributions with the locked backend, as at the time of the commit."""
     moment = run_in(ROOT, "git", "log", "-1", "--format=%ct")
     subprocess.run(  # noqa: S603  this interpreter
@@ -121,10 +122,17 @@ def _names(path: Path) -> list[str]:
         return [each.name for each in sdist.getmembers() if each.isfile()]
 
 
-def _unpacked(sdist: Path, folder: Path) -> Path:
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "unpacked", filter="data")
-    (only,) = (folder / "unpacked").iterdir()
+def _commit(folder: Path) -> Path:
+    """Return a folder with the files of the commit, and none that lies about in the clone."""
+    archive = folder / "commit.tar"
+    run_in(ROOT, "git", "archive", "--prefix=commit/", f"--output={archive}", "HEAD")
+    return _unpacked(archive, folder / "source")
+
+
+def _unpacked(path: Path, folder: Path) -> Path:
+    with tarfile.open(path) as archive:
+        archive.extractall(folder, filter="data")
+    (only,) = folder.iterdir()
     return only
 
 
