@@ -13,7 +13,8 @@ from quality._page import write_page
 # In the order of the page.
 PARTS = (
     *("suite", "wheel", "minimum", "newest"),
-    *("soak", "fuzz", "interrupts", "determinism", "documentation", "licences", "network"),
+    *("soak", "fuzz", "interrupts", "determinism", "limits", "properties"),
+    *("documentation", "licences", "network"),
 )
 
 

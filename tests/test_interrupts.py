@@ -11,7 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from typer.testing import CliRunner
 
 import mossrules
@@ -20,6 +23,7 @@ from model_cases import wild_table
 from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet, _signals, cli
 from mossrules.estimators import moss
 from mossrules.exceptions import SolveLimitWarning
+from mossrules.files import read_file
 from mossrules.frontier import solve_frontier
 from mossrules.report import collect
 from mossrules.solver import Status, solve
@@ -130,17 +134,36 @@ def test_a_signal_is_an_interrupt_that_is_noted(monkeypatch):
             signal.signal(number, handler)
 
 
-def test_too_little_memory_is_a_sentence(monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError("Unable to allocate\n9 TiB"), "Unable to allocate 9 TiB"),
+        (MemoryError(), "an allocation failed"),
+        (RuntimeError("can't start new thread"), "can't start new thread"),
+    ],
+)
+def test_too_little_memory_is_a_sentence(error, said, monkeypatch):
     """As anything else that a user can mend."""
 
     def exhausted(*_):
-        raise MemoryError("Unable to allocate\n9 TiB")
+        raise error
 
     monkeypatch.setattr(sys.modules["mossrules.cli.fit"], "scan_for_task", exhausted)
     result = CliRunner().invoke(cli.app, ["fit", "rows.csv", "--target", "y"])
     assert result.exit_code == 1
-    expected = "error: There is not enough memory (Unable to allocate 9 TiB).\n"
-    assert result.stderr == expected
+    assert result.stderr == f"error: There is not enough memory ({said}).\n"
+
+
+def test_a_sound_file_is_not_blamed_for_too_little_memory(tmp_path, monkeypatch):
+    """Where pyarrow lacks memory, its error is one of its own, as for damaged files."""
+    pd.DataFrame({"x": [1.0, 2.0]}).to_parquet(tmp_path / "rows.parquet")
+
+    def exhausted(*_, **__):
+        raise pa.ArrowMemoryError("malloc of size 9 failed")
+
+    monkeypatch.setattr(parquet.ParquetFile, "read", exhausted)
+    with pytest.raises(MemoryError, match="malloc"):
+        read_file(tmp_path / "rows.parquet")
 
 
 def interrupt_after(count):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from model_cases import HOSTILE, plain_values, records, wild_table
 from mossrules import MossClassifier, MossRegressor, RuleSet
-from mossrules.exceptions import InvalidParameter, InvalidTarget
+from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError
 
 EXAMPLES = 200 if os.environ.get("HYPOTHESIS_PROFILE") == "search" else 12
 TABLE = "the rows"
@@ -37,6 +37,9 @@ def awkward_table(seed):
     if rng.random() < 0.2:
         wide = {f"{HOSTILE[i % 20]} {i}": rng.normal(size=n) for i in range(60)}
         X = pd.concat([X, pd.DataFrame(wide)], axis=1)
+    if rng.random() < 0.3:
+        X["denormal"] = rng.integers(-9, 9, n) * 5e-324
+        X["immense"] = rng.choice([-1e300, -1e12, 0.0, 1e-12, 1.7e308], n)
     y = y * 10.0 ** rng.choice([-300, -12, 0, 0, 0, 12, 200]) + rng.choice([0.0, 0.0, 1e12])
     if rng.random() < 0.15:
         y[rng.integers(n)] = 1e300
@@ -114,6 +117,54 @@ def test_a_classifier_of_an_awkward_table_is_whole(seed):
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
     back = RuleSet.from_json(model.rules_.to_json())
     np.testing.assert_array_equal(back.predict(X), model.rules_.predict(X))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_many_more_columns_than_rows(n):
+    """As few rows as there can be, and two thousand columns, some equal: used or refused."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 2000))
+    X[:, 1::2] = np.nextafter(X[:, ::2], np.inf)
+    y = rng.normal(size=n)
+    if n == 1:
+        with pytest.raises(MossError, match="row"):
+            MossRegressor(3, n_trees=20, n_jobs=1).fit(X, y)
+        return
+    model = MossRegressor(3, n_trees=20, random_state=0, n_jobs=1).fit(X, y)
+    again = RuleSet.from_json(model.rules_.to_json())
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    if model.problem_ is not None:
+        assert model.solution_.verify(model.problem_).passed
+
+
+NAMES = (
+    "\x00",
+    "half \ud800",
+    "e\u0301",
+    "\u05d0\u05d1\u200f",
+    "\U0001f469\u200d\U0001f467",
+    "\u2028",
+    "\ufeff",
+)
+
+
+def test_names_of_any_characters():
+    """Those that no file can hold too; SQL refuses what it cannot write."""
+    rng = np.random.default_rng(0)
+    X = {name: rng.normal(size=60) for name in NAMES}
+    y = sum(values > 0 for values in X.values()) + 0.1 * rng.normal(size=60)
+    model = MossRegressor(8, n_trees=40, random_state=0, n_jobs=1).fit(X, y)
+    assert any("\ud800" in text for text in model.rules_.texts)
+    text = model.rules_.to_json()
+    text.encode()  # in a file too
+    np.testing.assert_array_equal(RuleSet.from_json(text).predict(X), model.predict(X))
+    names = {}
+    exec(model.rules_.to_python(), names)  # noqa: S102  our own export
+    rows = [dict(zip(X, row, strict=True)) for row in zip(*X.values(), strict=True)]
+    np.testing.assert_array_equal([names["predict"](row) for row in rows], model.predict(X))
+    model.rules_.to_frame()
+    with pytest.raises(MossError, match="SQL cannot write"):
+        model.rules_.to_sql("t")
 
 
 # --- weights --------------------------------------------------------------------------------------

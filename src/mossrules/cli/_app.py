@@ -16,6 +16,7 @@ from mossrules.exceptions import MixedColumnWarning, MossError, SolveLimitWarnin
 
 __all__ = ["ARGUMENTS", "app", "main"]
 
+NO_THREAD = "can't start new thread"  # as Python says where there is no memory for one
 ARGUMENTS = "mossrules.arguments"  # what was typed, among the contexts' own figures
 
 
@@ -36,7 +37,9 @@ class _OneSentence(TyperGroup):
             except MossError as error:
                 _say(("error: ", "bold red"), error)
                 raise typer.Exit(1) from None
-            except MemoryError as error:
+            except (MemoryError, RuntimeError) as error:
+                if isinstance(error, RuntimeError) and str(error) != NO_THREAD:
+                    raise
                 _say(("error: ", "bold red"), f"There is not enough memory ({_first(error)}).")
                 raise typer.Exit(1) from None
             except KeyboardInterrupt:

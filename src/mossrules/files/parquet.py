@@ -46,6 +46,8 @@ def _read_with_pyarrow(wanted: Wanted) -> Any:
             if file.metadata.num_row_groups == 0:
                 return file.schema_arrow.empty_table()  # which pyarrow 18 cannot read
             return file.read(columns=wanted.choose(file.schema_arrow.names))
+    except MemoryError:  # pyarrow's is one of its exceptions, and the file may be sound
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as reason:
         raise not_parquet(wanted.path, reason) from reason
 

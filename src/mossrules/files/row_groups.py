@@ -44,6 +44,8 @@ class Part:
                 self.path, metadata=_metadata(self.path, self.modified)
             ) as file:
                 found = file.read_row_groups(self.groups, columns=[name], use_threads=False)[name]
+        except MemoryError:  # pyarrow's is one of its exceptions, and the file may be sound
+            raise
         except (pa.ArrowException, OSError, UnicodeDecodeError) as reason:
             raise not_parquet(self.path, reason) from reason
         if len(found) != len(self.rows):
@@ -85,6 +87,8 @@ def _metadata(path: Path, modified: int) -> Any:
     try:
         with parquet.ParquetFile(path) as file:
             return file.metadata
+    except MemoryError:  # pyarrow's is one of its exceptions, and the file may be sound
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as reason:
         raise not_parquet(path, reason) from reason
 
