@@ -51,8 +51,8 @@ class Options:
     node_limit
         Nodes of branch and bound, or masters of the cutting plane, allowed; None for no limit.
     open_nodes
-        Nodes of branch and bound kept in memory at once, half a kilobyte each, and room for as many again. A search that
-        needs more stops with status NODE_LIMIT.
+        Nodes of branch and bound kept in memory at once, half a kilobyte each, with room for as
+        many again. A search that needs more stops with status NODE_LIMIT.
     threads
         Threads of branch and bound, or of the master.
     master
