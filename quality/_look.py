@@ -38,7 +38,7 @@ class Look:
 
 
 def look_at(folder: Path, pages: set[str]) -> Look:
-    """Open every page in each view, and examine those named by axe-core, in light and dark.
+    """Open every page as on a phone, and those named in light and dark, with axe-core.
 
     Nothing may be fetched from elsewhere, logged as an error, or stick out at the side, and
     nothing of ours may be seriously inaccessible.
@@ -55,12 +55,15 @@ def look_at(folder: Path, pages: set[str]) -> Look:
             page.on("console", lambda each, heard=heard: heard.append(f"{each.type}: {each.text}"))
             for path in paths:
                 name = str(path.relative_to(folder).with_suffix(""))
+                closely = view != "phone"
+                if closely and name not in pages:
+                    continue
                 heard.clear()
                 page.goto(path.resolve().as_uri())
                 found = list(_calls(heard))
                 if (wider := page.evaluate(WIDER)) > 1:
                     found.append(f"sticks out by {wider} pixels")
-                if name in pages and view != "phone":
+                if closely:
                     look.examined += 1
                     found += [each for each in violations(page) if each.split()[0] not in OTHERS]
                 look.views += 1
