@@ -1,5 +1,4 @@
 import io
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from cases import hard_problem
-from mossrules.exceptions import InvalidParameter, UnsupportedType
+from mossrules.exceptions import InvalidParameter, MissingDependency, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint, approximate_frontier, solve_frontier
 from mossrules.plots import EffortDisplay
 from mossrules.solver import Options, Status
@@ -283,23 +282,10 @@ def test_wrong_axes_are_refused_before_a_figure_is_made():
     assert plt.get_fignums() == []
 
 
-def test_without_matplotlib_there_is_one_sentence_about_drawing():
+def test_without_matplotlib_there_is_one_sentence_about_drawing(monkeypatch):
     """Only drawing needs matplotlib, and says how to get it."""
-    text = frontier_of(entry(5, 3)).to_json()
-    code = (
-        "import sys\n"
-        "sys.modules['matplotlib'] = None\n"
-        "from mossrules.exceptions import MissingDependency\n"
-        "from mossrules.frontier import Frontier\n"
-        "from mossrules.plots import EffortDisplay\n"
-        f"display = EffortDisplay.from_frontiers({{'run': Frontier.from_json({text!r})}})\n"
-        "print(len(display.frame()))\n"
-        "try: display.plot()\n"
-        "except MissingDependency as error: print(error)\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    rows, sentence = result.stdout.splitlines()
-    assert rows == "1"
-    assert 'run pip install "mossrules[plot]".' in sentence
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    display = EffortDisplay.from_frontiers({"run": frontier_of(entry(5, 3))})
+    assert len(display.frame()) == 1
+    with pytest.raises(MissingDependency, match=r'run pip install "mossrules\[plot\]"\.'):
+        display.plot()

@@ -467,7 +467,7 @@ def test_without_matplotlib_there_is_data_and_one_sentence_about_drawing():
         "import sys\n"
         "from mossrules.exceptions import MissingDependency\n"
         "from mossrules.frontier import Frontier\n"
-        "from mossrules.plots import FrontierDisplay\n"
+        "from mossrules.plots import *\n"  # all displays
         "assert 'matplotlib' not in sys.modules\n"
         "sys.modules['matplotlib'] = None\n"
         f"frontier = Frontier.from_json({text!r})\n"

@@ -1,5 +1,4 @@
 import io
-import subprocess
 import sys
 from itertools import pairwise
 
@@ -15,8 +14,8 @@ from matplotlib.figure import Figure
 from model_cases import many_rules
 from mossrules import MossRegressor, RuleSet
 from mossrules.binning import Binning
-from mossrules.exceptions import UnsupportedType
-from mossrules.plots import RulesDisplay
+from mossrules.exceptions import MissingDependency, UnsupportedType
+from mossrules.plots import ConsistencyDisplay, ImportanceDisplay, RulesDisplay
 from mossrules.plots.rules import DOWN, UP
 
 mpl.use("Agg")
@@ -171,30 +170,15 @@ def test_a_new_figure_is_made_only_without_axes():
         display.plot("axes")
 
 
-def test_without_matplotlib_there_is_data_and_one_sentence_about_drawing():
+def test_without_matplotlib_there_is_data_and_one_sentence_about_drawing(monkeypatch):
     """Only drawing needs matplotlib, of rules, importances and consistency alike."""
-    text = many_rules(3).to_json()
-    code = (
-        "import sys\n"
-        "from mossrules import RuleSet\n"
-        "from mossrules.exceptions import MissingDependency\n"
-        "from mossrules.plots import ConsistencyDisplay, ImportanceDisplay, RulesDisplay\n"
-        "assert 'matplotlib' not in sys.modules\n"
-        "sys.modules['matplotlib'] = None\n"
-        f"ruleset = RuleSet.from_json({text!r})\n"
-        "for display in (\n"
-        "    RulesDisplay.from_rules(ruleset),\n"
-        "    ImportanceDisplay.from_rules(ruleset),\n"
-        "    ConsistencyDisplay.from_splits([ruleset, ruleset]),\n"
-        "):\n"
-        "    print(len(display.frame()))\n"
-        "    try: display.plot()\n"
-        "    except MissingDependency as error: print(error)\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    lines = result.stdout.splitlines()
-    assert lines[::2] == ["3", "3", "6"]
-    assert all('run pip install "mossrules[plot]".' in line for line in lines[1::2])
-    assert len(lines) == 6
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    ruleset = many_rules(3)
+    for display, rows in (
+        (RulesDisplay.from_rules(ruleset), 3),
+        (ImportanceDisplay.from_rules(ruleset), 3),
+        (ConsistencyDisplay.from_splits([ruleset, ruleset]), 6),
+    ):
+        assert len(display.frame()) == rows
+        with pytest.raises(MissingDependency, match=r'run pip install "mossrules\[plot\]"\.'):
+            display.plot()
