@@ -498,9 +498,9 @@ def test_limits_are_kept_at_every_floor():
             assert_valid(problem, frontier)
             statuses |= {entry.solution.status for entry in frontier.entries}
             assert all(p.status is Status.OPTIMAL for p in frontier.points)
-            default = solve_frontier(problem, None, method, EXACT, reuse=reuse)
-            within = [floor for floor in floors if floor <= problem.eps_max] or [0]
-            assert sorted((e.floor for e in default.entries), reverse=True) == within
+        default = solve_frontier(problem, None, "branch-and-bound", EXACT)
+        within = [floor for floor in floors if floor <= problem.eps_max] or [0]
+        assert sorted((e.floor for e in default.entries), reverse=True) == within
     assert statuses == {Status.OPTIMAL, Status.INFEASIBLE}
 
 
