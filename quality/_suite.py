@@ -34,11 +34,11 @@ AREAS = {  # by how the names of their files begin; the first that fits
     "tables, files and clusters": (
         "binning chunks clusters columns encoded files fuzz grid reliability table training"
     ),
-    "candidate rules": "candidates draws forest generators limited patterns pool rules tree",
+    "candidate rules": "candidates draws forest generators patterns pool rules tree",
     "statistics and solver": (
-        "ascent branch coordinate cutting fixing heuristics incumbents instance interrupts ladders "
-        "linalg logistic masters methods near newton options problem relaxation repair result "
-        "search signed statistics swaps verification"
+        "ascent branch branching coordinate cutting fixing heuristics incumbents instance "
+        "interrupts ladders limited linalg logistic masters methods near newton options problem "
+        "relaxation repair result search signed statistics swaps verification"
     ),
     "frontier": "frontier",
     "estimators and models": "classifier constraints estimators model stability",

@@ -28,7 +28,12 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
         ),
         only=only,
         table=release_table(used),
-        notes=["What those packages need in turn is the newest that they allow."],
+        notes=[
+            (
+                "What those packages need in turn is the newest that they allow, except for what "
+                "`requirements/minimum.in` says, with the reason."
+            )
+        ],
     )
 
 
