@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
-from mossrules.solver._kernels.linalg import factorise, solve_lower, solve_upper
+from mossrules.solver._kernels.linalg import factorise, solve_in_order, solve_lower, solve_upper
 
 
 @njit(cache=True, nogil=True)
@@ -98,4 +98,10 @@ def signed_weights(A: FloatArray, q: FloatArray, signs: IntArray) -> FloatArray:
     w = np.empty(len(q))
     if not nonnegative_weights(flip[:, None] * A * flip, flip * q, signs != 0, w):
         raise np.linalg.LinAlgError("The matrix of the weights is not positive definite.")
-    return flip * w + 0.0
+    w = flip * w + 0.0
+    # Which weights are not 0 was found by sums in any order; what they are is computed in one.
+    used = np.flatnonzero(w)
+    exact = solve_in_order(A[np.ix_(used, used)], q[used])
+    if (exact * w[used] > 0.0).all():
+        w[used] = exact
+    return w
