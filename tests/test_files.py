@@ -267,6 +267,19 @@ def test_parquet_is_read_by_whichever_library_is_there(tmp_path, monkeypatch):
         read_file(path)
 
 
+def test_the_index_that_pandas_keeps_is_no_column(tmp_path, monkeypatch):
+    """Rows that were drawn keep their numbers in the file, and these are no feature."""
+    path = tmp_path / "data.parquet"
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]})
+    frame.iloc[[0, 2, 1]].to_parquet(path)
+    assert "__index_level_0__" in pl.read_parquet_schema(path)
+    assert scan_files(path).names == ["a", "b"]
+    assert list(read_file(path)) == ["a", "b"]
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name != "pyarrow" and found(name))
+    assert list(read_file(path)) == ["a", "b"]
+
+
 def test_csv_needs_no_frame_library(tmp_path):
     """The core install reads CSV files."""
     path = write(tmp_path, "a,b\n1,x\n2,y\n")

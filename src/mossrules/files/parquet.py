@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,10 @@ from mossrules.columns import NUMBERS, Kind
 from mossrules.exceptions import InvalidFile, MissingDependency
 from mossrules.files.wanted import Columns, Wanted
 
-__all__ = ["as_wanted", "not_parquet", "read_parquet"]
+__all__ = ["as_wanted", "feature_names", "not_parquet", "read_parquet"]
+
+# What pandas calls an index without a name: of rows that were sorted or drawn, it is their numbers.
+INDEX = re.compile(r"__index_level_\d+__")
 
 
 def read_parquet(wanted: Wanted) -> Columns:
@@ -31,6 +36,11 @@ def read_parquet(wanted: Wanted) -> Columns:
     )
 
 
+def feature_names(names: Iterable[str]) -> list[str]:
+    """Return the columns that are data; an index that pandas has kept is not."""
+    return [name for name in names if not INDEX.fullmatch(name)]
+
+
 def as_wanted(series: Any, name: str, wanted: Wanted) -> Any:
     """Return whole numbers as text where they are to be categories."""
     kind = wanted.kinds.get(name, Kind.NUMERIC)
@@ -45,7 +55,7 @@ def _read_with_pyarrow(wanted: Wanted) -> Any:
         with parquet.ParquetFile(wanted.path) as file:
             if file.metadata.num_row_groups == 0:
                 return file.schema_arrow.empty_table()  # which pyarrow 18 cannot read
-            return file.read(columns=wanted.choose(file.schema_arrow.names))
+            return file.read(columns=wanted.choose(feature_names(file.schema_arrow.names)))
     except MemoryError:  # pyarrow's is one of its exceptions, and the file may be sound
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as reason:
@@ -56,7 +66,7 @@ def _read_with_polars(wanted: Wanted) -> Any:
     import polars as pl  # noqa: PLC0415  optional
 
     try:
-        names = list(pl.read_parquet_schema(wanted.path))
+        names = feature_names(pl.read_parquet_schema(wanted.path))
         return pl.read_parquet(wanted.path, columns=wanted.choose(names), hive_partitioning=False)
     except (pl.exceptions.PolarsError, OSError) as reason:
         raise not_parquet(wanted.path, reason) from reason
