@@ -6,6 +6,7 @@ from itertools import islice
 import pytest
 from quality import soak
 
+from mossrules.exceptions import InvalidParameter, LicenceLimit, MossError
 from mossrules.solver import SolutionPool
 
 
@@ -53,6 +54,44 @@ def test_solutions_that_lie_are_mismatches(monkeypatch, lie, words):
     record = soak.as_record(tally, 1.0, 5)
     assert not record.passed
     assert "## Mismatches" in soak.page(record, tally)
+
+
+@pytest.mark.usefixtures("tree_only")
+@pytest.mark.parametrize(
+    ("error", "counted"),
+    [
+        (InvalidParameter("no"), "refused"),
+        (LicenceLimit("no"), "refused"),
+        (MossError("no"), "failed"),
+    ],
+)
+def test_what_a_method_says_of_itself_is_counted(monkeypatch, error, counted):
+    """A refusal is one thing, failed arithmetic another, and neither is a mismatch."""
+    monkeypatch.setattr(soak, "solve", raising(error))
+    tally = soak.Tally()
+    kind, problem, best = next(soak.problems(5))
+    soak.examine(kind, problem, best, 0.0, tally)
+    assert {"refused": tally.refused, "failed": tally.failed}[counted].total() == 1
+    assert (tally.refused + tally.failed).total() == 1
+    assert not tally.mismatches
+
+
+def test_a_list_that_cannot_be_made_is_a_mismatch(monkeypatch):
+    """The run goes on, and keeps what it has counted."""
+    monkeypatch.setattr(soak, "solve_pool", raising(ZeroDivisionError("in the list")))
+    tally = soak.Tally()
+    soak.examine_pool(soak.random_problem(3), 0.3, tally)
+    assert "in the list" in tally.mismatches[0]
+    assert tally.pools == 0
+
+
+def raising(error):
+    """Return a function that fails, whatever it is given."""
+
+    def fail(*_given):
+        raise error
+
+    return fail
 
 
 def test_floors_share_a_tree_and_each_is_right():
