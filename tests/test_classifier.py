@@ -6,13 +6,13 @@ import polars as pl
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from mossrules import MossClassifier, RuleSet, RuleSets, evaluate_frontier
-from mossrules.constraints import NeverUse, OnlyUp, OwnDirection
+from mossrules.constraints import Decreasing, NeverUse, OnlyUp, OwnDirection
 from mossrules.estimators import candidates_for, generation
 from mossrules.estimators.log_odds import REFIT_RIDGE, platt, refit_log_odds
 from mossrules.exceptions import InvalidParameter, InvalidTarget, UnsupportedType
@@ -264,15 +264,35 @@ def test_constraints_are_kept():
         assert "age" not in rule.features or weight >= 0
 
 
-def test_log_odds_go_the_way_of_the_rows():
+@pytest.mark.parametrize("constraint", [None, OwnDirection()])
+def test_log_odds_go_the_way_of_the_rows(constraint):
     """Under OwnDirection a rule with more cases than there are in all never lowers the odds."""
-    X, y = trees_table()
-    model = small(constraints=[OwnDirection()], stability=0.5).fit(X, y)
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = MossClassifier(
+        10, n_trees=60, stability=0.8, constraints=constraint, random_state=0
+    ).fit(X, y)
     values = dict(
         zip(model.candidates_.pool.rules, model.candidates_.statistics.values, strict=True)
     )
-    for rule, weight in zip(model.rules_, model.rules_.weights, strict=True):
-        assert weight * values[rule] >= 0
+    least = min(
+        weight * values[rule]
+        for rule, weight in zip(model.rules_, model.rules_.weights, strict=True)
+    )
+    assert bool(least < 0) is (constraint is None)
+
+
+def test_probabilities_go_one_way_as_a_feature_grows():
+    """Under Decreasing, for every row and every value of the feature."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    name = "mean texture"
+    model = MossClassifier(
+        8, n_trees=60, stability=0.3, constraints=Decreasing(name), random_state=0
+    ).fit(X, y)
+    assert name in model.rules_.features
+    values = np.quantile(X[name], np.linspace(0, 1, 21))
+    found = np.array([model.predict_proba(X.assign(**{name: each}))[:, 1] for each in values])
+    assert np.diff(found, axis=0).max() <= 0
+    assert np.diff(found, axis=0).min() < 0
 
 
 def test_auto_looks_at_the_log_loss():

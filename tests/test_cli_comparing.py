@@ -17,6 +17,8 @@ from mossrules.cli.compare import LearnerName
 from mossrules.constraints import (
     AtMostFeatures,
     AtMostPerFeature,
+    Decreasing,
+    Increasing,
     NeverUse,
     OnlyDown,
     OnlyUp,
@@ -220,10 +222,10 @@ def test_constraints_reach_the_model(data, table):
     result = run(
         "fit", data, "--json", "--never-use", "sex", "--never-use", "s3", "--only-up", "bmi",
         "--only-down", "s1", "--at-most-features", "3", "--at-most-per-feature", "3",
-        "--own-direction",
+        "--own-direction", "--increasing", "bp", "--decreasing", "s4",
     )  # fmt: skip
     constraints = [NeverUse("sex", "s3"), OnlyUp("bmi"), OnlyDown("s1"), AtMostFeatures(3)]
-    constraints += [AtMostPerFeature(3), OwnDirection()]
+    constraints += [AtMostPerFeature(3), OwnDirection(), Increasing("bp"), Decreasing("s4")]
     model = MossRegressor(4, n_trees=25, constraints=constraints)
     model.fit(table, "progression")
     assert json.loads(result.stdout)["model"] == json.loads(model.rules_.to_json())

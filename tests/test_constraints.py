@@ -1,6 +1,7 @@
 import itertools
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
@@ -11,6 +12,8 @@ from mossrules.constraints import (
     AtMostConditions,
     AtMostFeatures,
     AtMostPerFeature,
+    Decreasing,
+    Increasing,
     MustExclude,
     MustInclude,
     NeverUse,
@@ -22,7 +25,7 @@ from mossrules.constraints import (
 )
 from mossrules.estimators.choices import at_stability, floors_of
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
-from mossrules.rules import Levels, Range, Rule
+from mossrules.rules import OPEN, Levels, Range, Rule
 from mossrules.solver import Options, Problem, Status, solve
 from oracles import signed_loss
 
@@ -43,11 +46,12 @@ def few(diabetes):
     X, y = diabetes
     return find_candidates(
         X[["age", "bmi", "bp", "s5"]], y, n_trees=25, max_depth=2, n_bins=4, max_candidates=14,
-        include=[Rule.of([Range("age", low=4)])],
+        include=[AGED, MIDDLING],
     )  # fmt: skip
 
 
 AGED = Rule.of([Range("age", low=4)])
+MIDDLING = Rule.of([Range("bmi", low=2, high=3)])
 FEATURES = ("age", "bmi", "bp", "s5")
 
 
@@ -56,7 +60,14 @@ def uses(rules, feature):
     return sum(feature in rule.features for rule in rules)
 
 
-# What each constraint says of a set of rules, and which way features may push.
+def above_raises(condition):
+    """Return which way a rule may push if the prediction is to grow with a feature; 0 for none."""
+    if condition.low > 1 and condition.high < OPEN:
+        return 0
+    return 1 if condition.low > 1 else -1
+
+
+# What each constraint says of a set of rules, and which way its conditions let a rule push.
 KINDS = {
     "never use": (NeverUse("bmi"), lambda rules: uses(rules, "bmi") == 0, {}),
     "must include": (MustInclude(AGED), lambda rules: AGED in rules, {}),
@@ -72,11 +83,28 @@ KINDS = {
     "features": (
         AtMostFeatures(2), lambda rules: sum(uses(rules, f) > 0 for f in FEATURES) <= 2, {},
     ),
-    "up": (OnlyUp("bmi"), lambda _: True, {"bmi": 1}),
-    "down": (OnlyDown("s5"), lambda _: True, {"s5": -1}),
-    "up and down": ([OnlyUp("bmi"), OnlyDown("s5")], lambda _: True, {"bmi": 1, "s5": -1}),
+    "up": (OnlyUp("bmi"), lambda _: True, {"bmi": lambda _: 1}),
+    "down": (OnlyDown("s5"), lambda _: True, {"s5": lambda _: -1}),
+    "up and down": (
+        [OnlyUp("bmi"), OnlyDown("s5")], lambda _: True,
+        {"bmi": lambda _: 1, "s5": lambda _: -1},
+    ),
+    "increasing": (Increasing("bmi"), lambda _: True, {"bmi": above_raises}),
+    "decreasing": (
+        Decreasing("bmi", "s5"), lambda _: True,
+        dict.fromkeys(("bmi", "s5"), lambda condition: -above_raises(condition)),
+    ),
+    "both": (
+        [Increasing("bmi"), Decreasing("bp")], lambda _: True,
+        {"bmi": above_raises, "bp": lambda condition: -above_raises(condition)},
+    ),
     "conditions": (AtMostConditions(1), lambda rules: all(len(rule) == 1 for rule in rules), {}),
 }  # fmt: skip
+
+
+def directions(rule, pushes):
+    """Return the ways in which the conditions of a rule let it push."""
+    return [pushes[each.feature](each) for each in rule.conditions if each.feature in pushes]
 
 
 def brute_force(problem, candidates, says, pushes):
@@ -84,10 +112,9 @@ def brute_force(problem, candidates, says, pushes):
     data = candidates.statistics
     allowed, signs = np.ones(len(candidates), dtype=bool), np.zeros(len(candidates), dtype=int)
     for i, rule in enumerate(candidates.pool.rules):
-        for feature, push in pushes.items():
-            if feature in rule.features:
-                allowed[i] &= data.values[i] * push > 0
-                signs[i] = 1  # the column is the mean times 0 or 1
+        for push in directions(rule, pushes):
+            allowed[i] &= data.values[i] * push > 0
+            signs[i] = 1  # the column is the mean times 0 or 1
     free = Problem(data, max_rules=problem.max_rules, gamma=problem.gamma, signs=signs)
     best = np.inf
     for size in range(1, problem.max_rules + 1):
@@ -102,14 +129,16 @@ def brute_force(problem, candidates, says, pushes):
 def test_each_rule_goes_its_own_way_and_none_better_do(few, share):
     """Under OwnDirection no weight is against the mean of its rule, at the loss of brute force."""
     data = few.statistics
-    plain = Problem(data, max_rules=3, gamma=0.1)
+    plain = Problem(data, max_rules=5, gamma=1.0)
     problem = limit_problem(plain, few, [OwnDirection()])
     problem = problem.at(int(share * problem.eps_max))
     solution = solve(problem, options=Options(gap=0.0))
-    signed = Problem(data, max_rules=3, gamma=0.1, signs=np.ones(len(few), dtype=int))
+    free = solve(plain.at(problem.min_stability), options=Options(gap=0.0))
+    assert free.loss < 0.999 * solution.loss  # so it asks for something
+    signed = Problem(data, max_rules=5, gamma=1.0, signs=np.ones(len(few), dtype=int))
     best = min(
         signed_loss(signed, S)
-        for size in range(4)
+        for size in range(6)
         for S in itertools.combinations(range(len(few)), size)
         if data.counts[list(S)].sum() >= problem.min_stability
     )
@@ -149,7 +178,7 @@ def test_the_answer_keeps_the_constraint_and_is_the_best_that_does(few, kind, sh
     assert says(rules)
     adds = solution.weights * few.statistics.values[solution.support]
     for rule, add in zip(rules, adds, strict=True):
-        assert all(add * pushes.get(feature, 0) >= 0 for feature in rule.features)
+        assert all(push and add * push >= 0 for push in directions(rule, pushes))
     assert solution.loss == pytest.approx(brute_force(problem, few, says, pushes), rel=1e-9)
     assert solution.verify(problem).passed
 
@@ -171,7 +200,9 @@ def test_several_constraints_are_kept_together(few):
             and all(features.count(f) <= 2 for f in features)
         )
 
-    assert solution.loss == pytest.approx(brute_force(problem, few, says, {"bmi": 1}), rel=1e-9)
+    assert solution.loss == pytest.approx(
+        brute_force(problem, few, says, {"bmi": lambda _: 1}), rel=1e-9
+    )
 
 
 # --- estimators -----------------------------------------------------------------------------------
@@ -199,6 +230,77 @@ def test_a_model_keeps_what_was_asked_for(diabetes, stability):
     assert model.solution_.verify(model.problem_).passed
     free = MossRegressor(6, stability="low", n_trees=60, random_state=0).fit(*diabetes)
     assert model.score(*diabetes) < free.score(*diabetes)
+
+
+def grown(model, X, feature):
+    """Return predictions for all rows, as one feature takes each of its values in turn."""
+    values = np.unique(X[feature])
+    beyond = [values[0] - 1, *values, values[-1] + 1]
+    return np.array([model.predict(X.assign(**{feature: value})) for value in beyond])
+
+
+@pytest.mark.parametrize("stability", [0.8, "low", 0.6])
+def test_predictions_go_one_way_as_a_feature_grows(diabetes, stability):
+    """For every patient and every value; without the constraint they do not."""
+    X, y = diabetes
+    y = y - 150.0 * (X["bmi"] > 30) + 90.0 * (X["s3"] > 60)  # against what is asked for
+    free, bound = (
+        MossRegressor(
+            8, stability=stability, n_trees=60, max_depth=3, constraints=each, gap=0.01
+        ).fit(X, y)
+        for each in (None, [Increasing("bmi"), Decreasing("s3")])
+    )
+    steps = {name: [np.diff(grown(model, X, name), axis=0) for model in (free, bound)]
+             for name in ("bmi", "s3")}  # fmt: skip
+    assert steps["bmi"][0].min() < 0 or steps["s3"][0].max() > 0
+    assert steps["bmi"][1].min() >= 0
+    assert steps["s3"][1].max() <= 0
+    assert steps["bmi"][1].any()
+    assert bound.solution_.verify(bound.problem_).passed
+
+
+def test_rules_up_to_a_value_may_raise_what_only_goes_up(diabetes):
+    """OnlyUp is about each rule, Increasing about the prediction as a feature grows."""
+    X, _ = diabetes
+    falling = -X["bmi"]  # the more of it, the less
+    one, other = (
+        MossRegressor(3, n_trees=30, constraints=each).fit(X, falling)
+        for each in (OnlyUp("bmi"), Increasing("bmi"))
+    )
+    assert np.diff(grown(one, X, "bmi"), axis=0).min() < 0
+    assert np.diff(grown(other, X, "bmi"), axis=0).min() >= 0
+
+
+def test_gaps_and_truth_values_can_grow_too():
+    """Truth values have an order, and rules about what is missing go either way."""
+    rng = np.random.default_rng(0)
+    dose, treated = rng.normal(size=300), rng.random(300) < 0.5
+    dose[:90] = np.nan
+    X = {"dose": dose, "treated": treated, "noise": rng.normal(size=300)}
+    y = np.where(np.isnan(dose), 3.0, dose) + treated + 0.1 * rng.normal(size=300)
+    model = MossRegressor(
+        6, n_trees=60, inner_nodes=True, constraints=Increasing("dose", "treated"), random_state=0
+    ).fit(X, y)
+    at = {"dose": [-2.0, 0.0, 2.0], "treated": [False] * 3, "noise": [0.0] * 3}
+    assert (np.diff(model.predict(at)) >= 0).all()
+    assert (model.predict({**at, "treated": [True] * 3}) >= model.predict(at)).all()
+    gap = model.predict({"dose": [np.nan], "treated": [False], "noise": [0.0]})
+    assert gap > model.predict(at)[1]
+
+
+def test_what_has_no_order_cannot_grow():
+    """Labels are refused; ordered categories are not."""
+    stages = ["early", "middle", "late"]
+    rng = np.random.default_rng(0)
+    stage = rng.integers(0, 3, 200)
+    labels = pl.DataFrame({"stage": np.array(stages)[stage]})
+    ordered = labels.cast(pl.Enum(stages))
+    y = stage + 0.1 * rng.normal(size=200)
+    model = MossRegressor(3, n_trees=20, constraints=Increasing("stage"), random_state=0)
+    low, _, high = model.fit(ordered, y).predict(pl.DataFrame({"stage": stages}))
+    assert low < high
+    with pytest.raises(InvalidParameter, match="'stage', whose values have no order"):
+        model.fit(labels, y)
 
 
 def test_frontiers_and_selections_keep_the_constraints(diabetes):
@@ -264,7 +366,7 @@ def test_constraints_read_as_they_are_written():
     for text in (
         "NeverUse('age', 'sex')", "MustExclude('age > 50')", "OnlyUp('dose')", "OnlyDown('dose')",
         "AtMostPerFeature(2)", "AtMostPerFeature(2, 'age')", "AtMostFeatures(3)",
-        "AtMostConditions(1)", "OwnDirection()",
+        "AtMostConditions(1)", "OwnDirection()", "Increasing('dose')", "Decreasing('dose', 'age')",
     ):  # fmt: skip
         assert repr(eval(text)) == text  # noqa: S307
     assert repr(MustInclude(HEAVY)) == "MustInclude(Rule(bmi in bins 8..))"
@@ -277,6 +379,7 @@ def test_constraints_read_as_they_are_written():
     [
         (NeverUse("bmmi"), "did you mean 'bmi'"),
         (OnlyUp("xyz"), "'xyz', which is no feature; there are 10"),
+        (Increasing("xyz"), "'xyz', which is no feature; there are 10"),
         (MustInclude("bmi > 99"), "'bmi > 99' must be in, but is not among"),
         (MustInclude(Rule.of([Range("nobody", low=2)])), "there is no column 'nobody'"),
         (MustInclude(Rule.of([Levels("bmi", frozenset(["a"]))])), "column 'bmi' has an order"),

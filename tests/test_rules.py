@@ -191,3 +191,20 @@ def test_levels_that_show_nothing_are_quoted():
     column = BinnedColumn("a", Kind.CATEGORICAL, levels=("", "missing", "b"))
     shown = Levels("a", frozenset(["", "missing", "b", None])).text(column)
     assert shown == "a is '' or b or 'missing' or missing"
+
+
+@pytest.mark.parametrize(
+    ("condition", "opening"),
+    [
+        (Range("x", low=3), 1),
+        (Range("x", low=3, missing=True), 1),
+        (Range("x", high=3), -1),
+        (Range("x", low=2, high=3), 0),
+        (Range("x"), None),
+        (Range("x", missing=True), None),
+        (Range("x", 1, 0, missing=True), None),
+    ],
+)
+def test_a_range_says_on_which_side_it_is_open(condition, opening):
+    """Above a value, below one, between two; or it is about missing values alone."""
+    assert condition.opening == opening

@@ -10,7 +10,7 @@ solver takes: rules fixed in and out, limits `A z <= b` on rules and features, s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
@@ -20,8 +20,9 @@ import numpy as np
 from mossrules._checks import check_integer
 from mossrules._typing import BoolArray, FloatArray
 from mossrules.candidates import Candidates
+from mossrules.columns import Kind
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
-from mossrules.rules import Rule
+from mossrules.rules import Range, Rule
 from mossrules.solver.limits import LinearConstraints
 from mossrules.solver.selection import SelectionProblem
 
@@ -30,6 +31,8 @@ __all__ = [
     "AtMostFeatures",
     "AtMostPerFeature",
     "Constraint",
+    "Decreasing",
+    "Increasing",
     "MustExclude",
     "MustInclude",
     "NeverUse",
@@ -56,8 +59,8 @@ class Limits:
     forbidden: set[int] = field(default_factory=set)
     rows: list[FloatArray] = field(default_factory=list)  # over rules, then features
     most: list[float] = field(default_factory=list)
-    up: set[str] = field(default_factory=set)
-    down: set[str] = field(default_factory=set)
+    up: set[int] = field(default_factory=set)  # rules that may only raise the prediction
+    down: set[int] = field(default_factory=set)
     own_direction: bool = False  # of all rules
 
     def __post_init__(self) -> None:
@@ -78,6 +81,22 @@ class Limits:
             places.append(self.names.index(name))
         return places
 
+    def using(self, given: Iterable[str]) -> set[int]:
+        """Return the rules that look at any of these features."""
+        return set(np.flatnonzero(self.uses[self.features(given)].any(axis=0)).tolist())
+
+    def openings(self, given: Iterable[str]) -> Iterator[tuple[int, int]]:
+        """Yield the rules whose answer depends on how large one of these features is, and how.
+
+        It is 1 for rules that hold above some value, -1 below one, and 0 between two.
+        """
+        rules = self.candidates.pool.rules
+        for name in given:
+            for number in sorted(self.using([name])):
+                (condition,) = (each for each in rules[number].conditions if each.feature == name)
+                if isinstance(condition, Range) and condition.opening is not None:
+                    yield number, condition.opening
+
     def rule(self, given: Rule | str) -> int | None:
         """Return the position of a rule, a value or its text; None if it is no candidate."""
         known = self.candidates.texts if isinstance(given, str) else self.candidates.pool.rules
@@ -94,12 +113,13 @@ class Limits:
         if self.own_direction:
             self.bounded |= self.candidates.statistics.values != 0
 
-    def one_way(self, names: set[str], push: int) -> BoolArray:
+    def one_way(self, rules: set[int], push: int) -> BoolArray:
         """Return the rules that may push one way only; those that go the other way are forbidden.
 
         The weight of a column, which is the rule's mean times 0 or 1, is not negative then.
         """
-        concerned = np.any(self.uses[self.features(sorted(names))], axis=0)
+        concerned = np.zeros(len(self.candidates), dtype=bool)
+        concerned[sorted(rules)] = True
         goes_right = push * self.candidates.statistics.values > 0
         self.forbidden.update(np.flatnonzero(concerned & ~goes_right).tolist())
         return np.asarray(concerned & goes_right)
@@ -186,14 +206,15 @@ class NeverUse(_OfSeveral):
 
     def limit(self, limits: Limits) -> None:
         """Forbid the rules that look at them."""
-        used = limits.uses[limits.features(self.given)].any(axis=0)
-        limits.forbidden.update(np.flatnonzero(used).tolist())
+        limits.forbidden.update(limits.using(self.given))
 
 
 class OnlyUp(_OfSeveral):
     """A rule that looks at one of these features may only raise the prediction.
 
-    Rules whose rows have a mean target below that of all rows are left out.
+    Rules whose rows have a mean target below that of all rows are left out. This is no word on
+    what happens as the feature grows: a rule on its low values may raise the prediction too.
+    `Increasing` asks for that.
 
     Parameters
     ----------
@@ -203,14 +224,14 @@ class OnlyUp(_OfSeveral):
 
     def limit(self, limits: Limits) -> None:
         """Ask for weights that raise it."""
-        limits.features(self.given)
-        limits.up.update(self.given)
+        limits.up.update(limits.using(self.given))
 
 
 class OnlyDown(_OfSeveral):
     """A rule that looks at one of these features may only lower the prediction.
 
-    Rules whose rows have a mean target above that of all rows are left out.
+    Rules whose rows have a mean target above that of all rows are left out. This is no word on
+    what happens as the feature grows; `Decreasing` is.
 
     Parameters
     ----------
@@ -220,8 +241,75 @@ class OnlyDown(_OfSeveral):
 
     def limit(self, limits: Limits) -> None:
         """Ask for weights that lower it."""
-        limits.features(self.given)
-        limits.down.update(self.given)
+        limits.down.update(limits.using(self.given))
+
+
+class _Monotone(_OfSeveral):
+    """The prediction goes one way as a feature grows, whatever the other features are.
+
+    It does if every rule does: one that holds above some value goes that way, one that holds below
+    some value the other way, and none holds between two values.
+    """
+
+    def limit(self, limits: Limits) -> None:
+        """Ask for weights by where rules hold."""
+        for place in limits.features(self.given):
+            if limits.candidates.binning[limits.names[place]].kind is Kind.CATEGORICAL:
+                raise InvalidParameter(
+                    f"{self!r} names {limits.names[place]!r}, whose values have no order; make it "
+                    "a number or an ordered category, or see OnlyUp and OnlyDown."
+                )
+        above, below = self._pushes(limits)
+        chosen = {1: above, -1: below, 0: limits.forbidden}
+        for number, opening in limits.openings(self.given):
+            chosen[opening].add(number)
+
+    @abstractmethod
+    def _pushes(self, limits: Limits) -> tuple[set[int], set[int]]:
+        """Return where rules belong that hold above a value, and those that hold below one."""
+
+
+class Increasing(_Monotone):
+    """As one of these features grows, and nothing else changes, the prediction does not fall.
+
+    Rules that hold above a value of it may only raise the prediction, rules that hold below one
+    may only lower it, and rules that hold between two values are left out. What is predicted where
+    it is missing is not limited. For classes it is the probability, which does not fall; of more
+    than two, the log-odds of each class against the others.
+
+    Parameters
+    ----------
+    *given : str
+        Names of features that are numbers, truth values or ordered categories.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> table = {"dose": [1, 2, 3, 4, 5, 6], "age": [30, 60, 40, 50, 70, 20]}
+    >>> model = MossRegressor(3, n_trees=20, constraints=Increasing("dose"))
+    >>> found = model.fit(table, [1.0, 3.0, 2.0, 6.0, 4.0, 7.0])
+    >>> low, high = found.predict({"dose": [2, 5], "age": [40, 40]})
+    >>> bool(low <= high)
+    True
+    """
+
+    def _pushes(self, limits: Limits) -> tuple[set[int], set[int]]:
+        return limits.up, limits.down
+
+
+class Decreasing(_Monotone):
+    """As one of these features grows, and nothing else changes, the prediction does not rise.
+
+    `Increasing` says how.
+
+    Parameters
+    ----------
+    *given : str
+        Names of features that are numbers, truth values or ordered categories.
+    """
+
+    def _pushes(self, limits: Limits) -> tuple[set[int], set[int]]:
+        return limits.down, limits.up
 
 
 @dataclass(frozen=True)

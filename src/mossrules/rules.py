@@ -47,6 +47,13 @@ class Range:
         """Whether no row can satisfy the condition."""
         return self.low > self.high and not self.missing
 
+    @property
+    def opening(self) -> int | None:
+        """1 if it holds above some value, -1 below one, 0 between two; else None."""
+        if self.low > self.high or (self.low == 1 and self.high == OPEN):
+            return None  # a matter of missing values alone
+        return int(self.high == OPEN) - int(self.low == 1)
+
     def accepts(self, _column: BinnedColumn) -> BoolArray:
         """Return for each possible code whether it satisfies the condition."""
         accepted = np.zeros(256, dtype=bool)

@@ -196,6 +196,8 @@ def read_constraints(moss: Moss, table: Columns | Table, target: str) -> list[Co
         "--never-use": (known.NeverUse, moss.never_use),
         "--only-up": (known.OnlyUp, moss.only_up),
         "--only-down": (known.OnlyDown, moss.only_down),
+        "--increasing": (known.Increasing, moss.increasing),
+        "--decreasing": (known.Decreasing, moss.decreasing),
     }
     counted = (
         (known.AtMostFeatures, moss.at_most_features),

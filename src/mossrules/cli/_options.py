@@ -185,6 +185,18 @@ class Moss:
             "--only-down", "FEATURE", "Rules that look at it only lower the prediction", CONSTRAINTS
         ),
     ] = None
+    increasing: Annotated[
+        list[str] | None,
+        _several(
+            "--increasing", "FEATURE", "The prediction does not fall as it grows", CONSTRAINTS
+        ),
+    ] = None
+    decreasing: Annotated[
+        list[str] | None,
+        _several(
+            "--decreasing", "FEATURE", "The prediction does not rise as it grows", CONSTRAINTS
+        ),
+    ] = None
     own_direction: Annotated[
         bool,
         typer.Option(
