@@ -32,6 +32,7 @@ PACKAGES = (
     "files",
     "solver._kernels",
     "solver.masters",
+    "constraints",
     "model",
     "stability",
     "estimators",
