@@ -29,6 +29,13 @@ class Range:
     """`feature` is in bins low..high (counted from 1), or is missing when `missing` is set.
 
     `low=1` and `high=OPEN` are no bounds; the empty range, written 1..0, leaves missing only.
+
+    Examples
+    --------
+    >>> str(Range("age", low=2) & Range("age", high=4))
+    'age in bins 2..4'
+    >>> str(Range("age", high=4, missing=True))
+    'age in bins 1..4 or missing'
     """
 
     feature: str
@@ -101,6 +108,13 @@ class Levels:
     """`feature` is one of `levels` or, with `inside=False`, anything else.
 
     A missing value is the level None. Anything else includes levels that training never saw.
+
+    Examples
+    --------
+    >>> str(Levels("colour", frozenset(["red", "blue"])))
+    'colour is blue or red'
+    >>> str(Levels("colour", frozenset(["red"]), inside=False))
+    'colour is not red'
     """
 
     feature: str
@@ -160,6 +174,8 @@ class Rule:
 
     Build one with `Rule.of`, which merges conditions on the same feature.
 
+    Examples
+    --------
     >>> Rule.of([Range("age", high=5), Range("income", low=4), Range("age", high=3)])
     Rule(age in bins 1..3 and income in bins 4..)
     """

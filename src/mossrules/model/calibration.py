@@ -57,6 +57,17 @@ class Calibration:
     """Weights of training rows with and without the outcome, by hundredths of the probability.
 
     A row at p is counted in part floor(100 p), the last part having 1.0 too.
+
+    Examples
+    --------
+    >>> from mossrules import MossClassifier
+    >>> X, y = {"dose": [1, 2, 3, 4, 5, 6]}, [0, 0, 1, 0, 1, 1]
+    >>> calibration = MossClassifier(1, n_trees=20).fit(X, y).rules_.calibration
+    >>> calibration.rows, calibration.prevalence
+    (6.0, 0.5)
+    >>> figures = calibration.at_threshold(0.5)
+    >>> round(figures.sensitivity, 2), round(figures.specificity, 2)
+    (1.0, 0.67)
     """
 
     positives: tuple[float, ...]  #: weight of rows with the outcome, in each hundredth

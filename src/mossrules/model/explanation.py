@@ -21,6 +21,18 @@ class Explanation:
 
     Rules are in the order of the rule set, and contributions are added in that order, so that
     `prediction` is what `RuleSet.predict` gives for the row, bit for bit.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> why = model.rules_.explain({"age": 45})
+    >>> why
+      +7.995  (intercept)
+      +1.004  40 < age <= 50
+    = +8.999  prediction (1 other rule does not hold)
+    >>> why.holds, round(why.prediction, 3)
+    ((False, True), 8.999)
     """
 
     rules: tuple[Rule, ...]  #: all rules of the rule set

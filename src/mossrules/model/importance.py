@@ -29,7 +29,17 @@ __all__ = ["Importance", "column_shares", "feature_importances", "importance_fra
 
 @dataclass(frozen=True)
 class Importance:
-    """The importance of one rule or feature."""
+    """The importance of one rule or feature.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.plots import ImportanceDisplay
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> first = ImportanceDisplay.from_estimator(model).importances[0]
+    >>> first.name, round(first.share, 2)
+    ('age <= 40', 0.86)
+    """
 
     position: int  #: among the rule set's rules or features
     name: str  #: the rule in words, or the feature
