@@ -35,6 +35,17 @@ class Candidates:
     """Candidate rules, how often each was found, and all that a solver needs to choose among them.
 
     Rules are in the order of the pool: the most frequently found first.
+
+    Examples
+    --------
+    >>> from mossrules import find_candidates
+    >>> candidates = find_candidates({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0], n_trees=20)
+    >>> candidates
+    Candidates(7 rules from 20 trees on 4 rows)
+    >>> candidates.texts[:3]
+    ['age > 50', 'age <= 40', '40 < age <= 50']
+    >>> list(candidates.frame(backend="pandas"))
+    ['rule', 'count', 'proportion', 'coverage', 'mean']
     """
 
     binning: Binning  #: how values of columns become bins

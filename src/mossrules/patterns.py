@@ -40,6 +40,14 @@ class Patterns:
     """Distinct patterns of m rules with the weight of both classes; see the module's notation.
 
     `counts` is the number of trees in which each rule appears.
+
+    Examples
+    --------
+    Three rows, of which two meet the same rules: they are one pattern, of both classes.
+
+    >>> patterns = Patterns.from_matrix([[1, 0], [1, 0], [1, 1]], [1, 0, 1], counts=[9, 4])
+    >>> patterns.n_patterns, patterns.positives, patterns.negatives
+    (2, array([1., 1.]), array([1., 0.]))
     """
 
     activations: BitArray  #: (m, words): bit p of row i says whether rule i holds on pattern p

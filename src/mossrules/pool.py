@@ -21,6 +21,16 @@ class CandidatePool:
 
     `trees[i]` are the trees in which rule i appears; their number is its count, and as a share of
     all trees its selection proportion.
+
+    Examples
+    --------
+    >>> from mossrules import find_candidates
+    >>> candidates = find_candidates({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0], n_trees=20)
+    >>> pool = candidates.pool
+    >>> pool.counts[:3], pool.proportions[:3]
+    (array([14, 13, 11]), array([0.7 , 0.65, 0.55]))
+    >>> pool.cap(1).rules
+    (Rule(age in bins 4..),)
     """
 
     rules: tuple[Rule, ...]  #: the most frequent first

@@ -44,6 +44,16 @@ class Statistics:
 
     `counts` is the number of trees in which each rule appears. `target_mean` and `target_scale`
     turn predictions of the centred, scaled target back into the user's units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> M = np.array([[1, 0], [1, 1], [0, 1]])
+    >>> statistics = Statistics.from_matrix(M, np.array([1, 2, 3]), counts=np.array([9, 4]))
+    >>> statistics
+    Statistics(m=2 rules, n=3 rows)
+    >>> statistics.q, statistics.support
+    (array([3., 5.]), array([2., 2.]))
     """
 
     G: FloatArray  #: (m, m): products of the columns of rules

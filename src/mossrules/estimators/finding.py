@@ -28,6 +28,16 @@ def generation(estimator: Any) -> dict[str, Any]:
     """Return the parameters with which an estimator looks for candidates.
 
     Two estimators find the same candidates in the same rows if these agree, but for `n_jobs`.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.estimators import candidates_for
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 0.0, 1.0, 2.0]
+    >>> model = MossRegressor(2, n_trees=20)
+    >>> candidates = candidates_for(X, y, **generation(model))
+    >>> len(model.fit_candidates(candidates).rules_)
+    2
     """
     found = {name: getattr(estimator, name) for name in (*GENERATION, "n_jobs")}
     include = required_rules(check_constraints(getattr(estimator, "constraints", None)))
