@@ -27,6 +27,14 @@ class LinearConstraints:
 
     With `groups`, a row for each group that marks its rules, A has one more column for each group:
     what it counts when any rule of the group is selected. These may not be negative.
+
+    Examples
+    --------
+    At most one of the first two of three rules.
+
+    >>> limits = LinearConstraints([[1, 1, 0]], [1])
+    >>> limits.holds([0, 2]), limits.holds([0, 1])
+    (True, False)
     """
 
     A: FloatArray  #: (limits, rules + groups)

@@ -53,6 +53,16 @@ class LogisticProblem(SelectionProblem):
 
     The fields after `patterns` are those of `Problem`. With gamma="auto" weights are shrunk as much
     as by default in regression.
+
+    Examples
+    --------
+    >>> from mossrules.solver import solve
+    >>> active = [[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [0, 0]]
+    >>> problem = LogisticProblem.from_matrix(active, [1, 1, 1, 0, 0, 1], [9, 4], max_rules=1)
+    >>> problem
+    LogisticProblem(m=2, max_rules=1, gamma=22.5, min_stability=0 of 9)
+    >>> solve(problem).support
+    array([0])
     """
 
     patterns: Patterns

@@ -45,6 +45,20 @@ class SolutionPool:
 
     The status is OPTIMAL when every selection within the tolerance is there, and SOLUTION_LIMIT
     when these are the best of more; `complete_within` says up to where nothing is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mossrules.solver import Problem, solve_pool
+    >>> M = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 1], [0, 1, 1], [0, 0, 0.0]])
+    >>> y = np.array([2, 2, -2, -2, 0.0])
+    >>> pool = solve_pool(Problem.from_matrix(M, y, np.array([9, 8, 7]), max_rules=2, gamma=10))
+    >>> pool
+    SolutionPool(2 selections within 1.00%, complete, 1 rules in all of them, optimal)
+    >>> pool.frame(backend="pandas")[["stability", "support"]]
+       stability support
+    0         17  [0, 1]
+    1         16  [0, 2]
     """
 
     supports: tuple[IntArray, ...]  #: positions of the rules of each selection

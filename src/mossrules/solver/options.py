@@ -18,7 +18,13 @@ Master = Literal["highs", "scip", "gurobi"]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Where a running search stands."""
+    """Where a running search stands.
+
+    Examples
+    --------
+    >>> print(Snapshot(seconds=1.5, steps=200, loss=10.0, bound=9.9))
+        1.5 s        200 steps  loss 10  bound 9.9  gap 1.000%
+    """
 
     seconds: float  #: since the start
     steps: int  #: nodes of branch and bound, masters solved by the cutting plane
@@ -64,6 +70,14 @@ class Options:
         Passed to the master. Branch and bound makes no random choices.
     progress
         Called with a `Snapshot` a few times a second.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.solver import solve
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> solve(model.problem_, options=Options(gap=0.0, time_limit=10.0)).status.value
+    'optimal'
     """
 
     gap: float = 1e-3

@@ -44,6 +44,16 @@ class Problem(SelectionProblem):
     `fixed_in` and `fixed_out` are positions of rules that must and must not be selected. Further
     limits on the selection go into `constraints`. `signs` are those of the weights, one for each
     rule: 1 for weights that may not be negative, -1 for none above zero, 0 for any.
+
+    Examples
+    --------
+    >>> from mossrules import find_candidates
+    >>> candidates = find_candidates({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0], n_trees=20)
+    >>> problem = Problem(candidates.statistics, max_rules=2, gamma=10)
+    >>> problem
+    Problem(m=7, max_rules=2, gamma=10, min_stability=0 of 27)
+    >>> problem.stability([0, 2]), problem.eps_max
+    (25, 27)
     """
 
     statistics: Statistics  #: of the candidate rules, from `find_candidates`

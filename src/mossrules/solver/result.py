@@ -22,7 +22,12 @@ __all__ = ["Outcome", "Report", "Solution", "Status"]
 
 
 class Status(Enum):
-    """How a solve ended; only OPTIMAL says that the gap asked for is proven."""
+    """How a solve ended; only OPTIMAL says that the gap asked for is proven.
+
+    See Also
+    --------
+    mossrules.solver.Solution : Has one, as `status`.
+    """
 
     OPTIMAL = "optimal"  #: to within the gap asked for
     TIME_LIMIT = "time limit"
@@ -52,6 +57,10 @@ class Report:
     """How a solution was found.
 
     `figures` are the method's own counts: nodes, cuts, times of its parts.
+
+    See Also
+    --------
+    mossrules.solver.Solution : Has one, as `report`.
     """
 
     method: str  #: that solved it
@@ -67,6 +76,18 @@ class Solution:
 
     `bound` is never above `loss`: no selection that meets the problem's conditions has a loss below
     it. `weights` belong to `support`, which is ascending.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> solution = model.solution_
+    >>> solution
+    Solution(2 rules, loss=0.487825, stability=17, optimal, gap=...)
+    >>> solution.support, solution.report.method
+    (array([1, 2]), 'branch-and-bound')
+    >>> solution.verify(model.problem_).passed
+    True
     """
 
     support: IntArray  #: positions of the chosen rules

@@ -32,6 +32,11 @@ class DualPoint:
     """Weights and multipliers that prove a lower bound on the loss, and what they prove.
 
     `fixed_in` and `fixed_out` are rules that the floor alone decides.
+
+    See Also
+    --------
+    mossrules.solver.Solution : Has one, as `dual`.
+    mossrules.solver.Verification : Recomputes what it proves.
     """
 
     rules: IntArray  #: with a weight that is not zero
@@ -69,7 +74,12 @@ class DualPoint:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was recomputed."""
+    """One thing that was recomputed.
+
+    See Also
+    --------
+    mossrules.solver.Verification : Has them, as `checks`.
+    """
 
     name: str  #: what was recomputed
     passed: bool  #: whether it agrees
@@ -81,7 +91,18 @@ class Check:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was recomputed, and what could not be."""
+    """What was recomputed, and what could not be.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> found = model.solution_.verify(model.problem_)
+    >>> print(found.checks[2])
+    ok    loss: 0.4878..., recomputed 0.4878...
+    >>> found.passed, len(found.unchecked)
+    (True, 1)
+    """
 
     checks: tuple[Check, ...]  #: what was recomputed
     unchecked: tuple[str, ...]  #: what rests on the search alone, a sentence each
