@@ -42,6 +42,14 @@ def approximate_frontier(
         The prices themselves, in place of `points`.
     time_budget
         Seconds; when they are over, the points found so far are returned.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> frontier = approximate_frontier(model.problem_, 10)
+    >>> [(point.stability, point.status.value) for point in frontier]
+    [(20, 'heuristic'), (17, 'heuristic'), (13, 'heuristic')]
     """
     refuse_other_losses(problem, "The approximate frontier")
     check_integer("points", points)
@@ -81,6 +89,15 @@ def excess_loss(approximate: Frontier, exact: Frontier) -> FloatArray:
 
     The figure is relative: 0.02 means that the best approximate point of at least that stability
     has 2 % more loss; infinity that there is none.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.frontier import approximate_frontier
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> approximate = approximate_frontier(model.problem_, 10)
+    >>> excess_loss(approximate, model.frontier(points=3)).round(2)
+    array([0., 0.])
     """
     losses = []
     for point in exact.points:

@@ -16,7 +16,17 @@ __all__ = ["FrontierProgress", "Listener", "progress_line"]
 
 @dataclass(frozen=True)
 class FrontierProgress:
-    """Where a run stands after a floor."""
+    """Where a run stands after a floor.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.frontier import solve_frontier
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> frontier = solve_frontier(model.problem_, [20, 17], progress=print)
+    floor 20: stability 20, loss 1.11625, gap 0.00%, optimal, ... s
+    floor 17: stability 17, loss 0.487825, gap 0.10%, optimal, ... s
+    """
 
     done: int  #: floors that are finished
     total: int | None  #: None when it is not known beforehand

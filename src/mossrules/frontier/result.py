@@ -23,7 +23,16 @@ ROUNDING = 1e-9  # losses that are relatively closer than this count as equal
 
 @dataclass(frozen=True, eq=False)
 class FrontierPoint:
-    """A floor and the solution there; `reused` when other floors proved it without a search."""
+    """A floor and the solution there; `reused` when other floors proved it without a search.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> point = model.frontier(points=3).entries[-1]
+    >>> point.floor, point.solution.stability, point.reused
+    (15, 17, False)
+    """
 
     floor: int  #: least stability that was asked for
     solution: Solution  #: the best selection found there
@@ -36,6 +45,18 @@ class Frontier:
 
     `points` are those that no other beats in both stability and loss; `dominated` are the rest.
     Points are compared by what was found; how far each may be from the optimum is its `gap`.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> frontier = model.frontier(points=3)
+    >>> [(point.stability, point.support.tolist()) for point in frontier]
+    [(20, [0, 1]), (17, [1, 2])]
+    >>> frontier.at(stability=0.9).stability, frontier.knee().stability
+    (20, 20)
+    >>> list(frontier.frame(backend="pandas")["status"])
+    ['optimal', 'optimal', 'optimal']
     """
 
     entries: tuple[FrontierPoint, ...]  #: all floors, descending

@@ -38,7 +38,17 @@ SCALARS = (
 
 
 def frontier_to_json(frontier: Frontier) -> str:
-    """Return a frontier as text."""
+    """Return a frontier as text.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.frontier import frontier_from_json
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> text = frontier_to_json(model.frontier(points=3))
+    >>> frontier_from_json(text).stability
+    array([20, 17])
+    """
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     content |= {name: getattr(frontier, name) for name in SCALARS}
     content["entries"] = [entry_to_dict(entry) for entry in frontier.entries]
@@ -46,7 +56,12 @@ def frontier_to_json(frontier: Frontier) -> str:
 
 
 def frontier_from_json(text: str) -> Frontier:
-    """Return the frontier of a text, or say what is wrong with it."""
+    """Return the frontier of a text, or say what is wrong with it.
+
+    See Also
+    --------
+    mossrules.frontier.frontier_to_json : Makes such texts.
+    """
     content = parse(text, "The text", "pass what Frontier.to_json returned")
     with damage_is("The frontier cannot be read", "write it again with Frontier.to_json"):
         entries = tuple(entry_from_dict(entry) for entry in content["entries"])
