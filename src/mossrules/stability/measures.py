@@ -69,6 +69,11 @@ def jaccard(
     ----------
     a, b, identity, X, overlap
         As in `dice`.
+
+    Examples
+    --------
+    >>> jaccard({"a", "b", "c"}, {"b", "c", "d"})
+    0.5
     """
     return _between("jaccard", a, b, identity=identity, X=X, overlap=overlap)
 
@@ -82,6 +87,11 @@ def ochiai(
     ----------
     a, b, identity, X, overlap
         As in `dice`.
+
+    Examples
+    --------
+    >>> ochiai({"a", "b", "c", "d"}, {"b"})
+    0.5
     """
     return _between("ochiai", a, b, identity=identity, X=X, overlap=overlap)
 
@@ -97,6 +107,11 @@ def pog(
     ----------
     a, b, identity, X, overlap
         As in `dice`.
+
+    Examples
+    --------
+    >>> pog({"a", "b", "c", "d"}, {"b"}), pog({"b"}, {"a", "b", "c", "d"})
+    (0.25, 1.0)
     """
     return _between("pog", a, b, identity=identity, X=X, overlap=overlap)
 
