@@ -39,7 +39,19 @@ SOON = 1e-3  # seconds for a fold that comes when the time is over: it takes wha
 
 @dataclass(frozen=True)
 class EvaluationProgress:
-    """Where an evaluation stands after a floor of a fold, or a learner on a fold."""
+    """Where an evaluation stands after a floor of a fold, or a learner on a fold.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.evaluation import evaluate
+    >>> X = {"age": range(24), "smoker": [False, True] * 12}
+    >>> y = [1.0, 5.0, 1.0, 6.0] * 6
+    >>> model = MossRegressor(2, max_depth=1, n_trees=20)
+    >>> found = evaluate({"MOSS": model}, X, y, cv=2, n_jobs=1, progress=print)
+    MOSS, fold 0, ... s
+    MOSS, fold 1, ... s
+    """
 
     done: int  #: steps that are finished
     total: int  #: folds times points, or times learners

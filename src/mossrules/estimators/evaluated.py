@@ -36,7 +36,12 @@ STOPPED = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
 
 @dataclass(frozen=True, eq=False)
 class FoldPoint:
-    """What one fold has at one share of the largest stability."""
+    """What one fold has at one share of the largest stability.
+
+    See Also
+    --------
+    mossrules.evaluation.FrontierEvaluation : Has them, as `results`.
+    """
 
     fold: int  #: from 0
     share: float  #: asked for
@@ -51,7 +56,12 @@ class FoldPoint:
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedPoint:
-    """What all folds have at one share of the largest stability."""
+    """What all folds have at one share of the largest stability.
+
+    See Also
+    --------
+    mossrules.evaluation.FrontierEvaluation : Has them, as `points`.
+    """
 
     index: int  #: of the point, from 0
     share: float  #: of the largest stability, asked for
@@ -104,6 +114,23 @@ class FrontierEvaluation:
 
     `points` are in the order of their shares, the most stable first. `frame` has one row for each,
     `folds` one for each fold and point, `choose` picks one, and `plot` draws all.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.evaluation import evaluate_frontier
+    >>> X = {"age": range(24), "smoker": [False, True] * 12}
+    >>> y = [1.0, 5.0, 1.0, 6.0] * 6
+    >>> model = MossRegressor(2, max_depth=1, n_trees=20)
+    >>> found = evaluate_frontier(model, X, y, cv=3, points=[1, 0.5])
+    >>> found.choose()
+    EvaluatedPoint(share 1: R2 0.957 +- 0.012, Dice 1.000, 2 rules)
+    >>> found.results[0][0].rules.texts  # of the first fold, at the first point
+    ['smoker is false', 'smoker is true']
+    >>> found.frame(backend="pandas")[["share", "dice", "rules"]]
+       share  dice  rules
+    0    1.0   1.0    2.0
+    1    0.5   1.0    2.0
     """
 
     points: tuple[EvaluatedPoint, ...]

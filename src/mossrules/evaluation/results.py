@@ -30,7 +30,12 @@ FAILED = "failed"
 
 @dataclass(frozen=True, eq=False)
 class LearnerFold:
-    """What one learner has made of one fold."""
+    """What one learner has made of one fold.
+
+    See Also
+    --------
+    mossrules.evaluation.Evaluation : Has them, as `folds` of a learner.
+    """
 
     learner: str  #: its name
     fold: int  #: from 0
@@ -70,7 +75,12 @@ class LearnerFold:
 
 @dataclass(frozen=True, eq=False)
 class LearnerSummary:
-    """What one learner has made of all folds; measures of stability are None without rules."""
+    """What one learner has made of all folds; measures of stability are None without rules.
+
+    See Also
+    --------
+    mossrules.evaluation.Evaluation : Has them, as `summaries`.
+    """
 
     learner: str  #: its name
     metric: str  #: the one that ranks are by
@@ -129,6 +139,22 @@ class Evaluation:
 
     `frame` has one row for each learner and fold, `summary` one for each learner, and `plot` draws
     accuracy against stability.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.evaluation import evaluate
+    >>> X = {"age": range(24), "smoker": [False, True] * 12}
+    >>> y = [1.0, 5.0, 1.0, 6.0] * 6
+    >>> model = MossRegressor(2, max_depth=1, n_trees=20)
+    >>> found = evaluate({"MOSS": model}, X, y, cv=3)
+    >>> found.summaries[0]
+    LearnerSummary(MOSS: R2 0.957 +- 0.012, Dice 1.000, 2 rules)
+    >>> found.folds("MOSS")[0].rules.texts
+    ['smoker is false', 'smoker is true']
+    >>> found.summary(backend="pandas")[["learner", "dice", "n_rules"]]
+      learner  dice  n_rules
+    0    MOSS   1.0      2.0
     """
 
     results: tuple[LearnerFold, ...]  #: by learner, then by fold
