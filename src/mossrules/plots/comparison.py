@@ -71,6 +71,18 @@ class ComparisonDisplay:
 
     Bars are one standard error of R2, or of the metric of the evaluation, and the interval of the
     measure. A learner without rules is a line across.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.evaluation import evaluate
+    >>> X = {"age": range(24), "smoker": [False, True] * 12}
+    >>> y = [1.0, 5.0, 1.0, 6.0] * 6
+    >>> model = MossRegressor(2, max_depth=1, n_trees=20)
+    >>> found = evaluate({"MOSS": model}, X, y, cv=3)
+    >>> display = ComparisonDisplay.from_evaluation(found)
+    >>> list(display.frame(backend="pandas"))
+    ['learner', 'stability', 'lower', 'upper', 'r2', 'r2_se', 'failed']
     """
 
     marks: tuple[ComparisonMark, ...]  #: one for each learner

@@ -76,6 +76,19 @@ class ConsistencyDisplay:
     A column is a split, a block one of its rules, and a rule has one row and one colour wherever it
     appears. Rules that all splits of a learner have are framed and have an arrow. Rules that no
     learner finds in two splits are grey and below all others, where rows mean nothing.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> y = [2.0] * 10 + [8.0, 9.0] * 5
+    >>> splits = [
+    ...     MossRegressor(1, n_trees=20).fit({"age": range(start, 20, 2)}, y[start::2])
+    ...     for start in (0, 1)
+    ... ]
+    >>> display = ConsistencyDisplay.from_splits({"MOSS": splits})
+    >>> display.summary(backend="pandas")
+      learner  splits  dice  distinct  common
+    0    MOSS       2   1.0         1       1
     """
 
     blocks: tuple[Block, ...]  #: a rule of a split each

@@ -53,6 +53,14 @@ class EffortDisplay:
     Make it with `from_frontiers`; `frame` has the data, `plot` draws them. After `plot`, `ax_` and
     `figure_` are matplotlib's, and `lines_` has the line of each series. Hollow markers are floors
     that were stopped early.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> display = EffortDisplay.from_frontiers({"floors in turn": model.frontier(points=3)})
+    >>> list(display.frame(backend="pandas"))
+    ['series', 'position', 'floor', 'iterations', 'reused', 'stopped', 'method']
     """
 
     efforts: tuple[FloorEffort, ...]  #: one for each floor of each run

@@ -66,6 +66,18 @@ class EvaluationDisplay:
     Points are joined in the order of their shares, from the most stable ("stability only", if it is
     there) on. Bars are one standard error of R2 and the interval of the measure. The dashed line is
     the least R2 that "one-standard-error" accepts.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.evaluation import evaluate_frontier
+    >>> X = {"age": range(24), "smoker": [False, True] * 12}
+    >>> y = [1.0, 5.0, 1.0, 6.0] * 6
+    >>> model = MossRegressor(2, max_depth=1, n_trees=20)
+    >>> found = evaluate_frontier(model, X, y, cv=3, points=[1, 0.5])
+    >>> display = EvaluationDisplay.from_evaluation(found)
+    >>> list(display.frame(backend="pandas"))
+    ['share', 'stability', 'lower', 'upper', 'r2', 'r2_se', 'chosen']
     """
 
     marks: tuple[EvaluationMark, ...]  #: the most stable first

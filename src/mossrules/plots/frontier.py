@@ -102,6 +102,18 @@ class FrontierDisplay:
     * "stability only": the point of the largest possible stability, and "knee", when there are
       three points at least: rings around points.
     * "solution": your own.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> display = FrontierDisplay.from_estimator(model, points=3)
+    >>> display.frame(backend="pandas")[["mark", "stability", "status"]]
+                 mark  stability   status
+    0           exact         20  optimal
+    1           exact         17  optimal
+    2  stability only         20  optimal
+    3        solution         17  optimal
     """
 
     marks: tuple[Mark, ...]  #: in the order of the legend; points the most stable first

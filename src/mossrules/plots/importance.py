@@ -38,6 +38,15 @@ class ImportanceDisplay:
     The importance of a rule is the standard deviation, over the training rows, of what it adds to
     a prediction; it is divided equally among the features of the rule. Beside each bar is its
     share of the sum of all.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> ImportanceDisplay.from_estimator(model).frame(backend="pandas").round(2)
+                 rule  importance  share
+    0       age <= 40        2.75   0.86
+    1  40 < age <= 50        0.43   0.14
     """
 
     ruleset: RuleSet  #: that is drawn

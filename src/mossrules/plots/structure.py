@@ -76,6 +76,19 @@ class StructureDisplay:
     A row is a rule, a column a feature; a mark says that the rule asks for high or for low values
     of the feature, for some in between, or for levels. Beside them is what the rule adds to a
     prediction: the mean over splits as a dot, and a line from the smallest to the largest.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> y = [2.0] * 10 + [8.0, 9.0] * 5
+    >>> splits = [
+    ...     MossRegressor(1, n_trees=20).fit({"age": range(start, 20, 2)}, y[start::2])
+    ...     for start in (0, 1)
+    ... ]
+    >>> display = StructureDisplay.from_splits(splits)
+    >>> display.frame(backend="pandas")[["rule", "asks", "splits"]]
+               rule asks  splits
+    0  age <= 9..10  low       2
     """
 
     rules: tuple[StableRule, ...]  #: a row each
