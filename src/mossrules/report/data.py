@@ -124,7 +124,12 @@ class BaselinePoint:
 
 @dataclass(frozen=True)
 class ReportData:
-    """All that a report shows."""
+    """All that a report shows.
+
+    See Also
+    --------
+    mossrules.report.collect : Makes it.
+    """
 
     title: str  #: heading of the page
     target: str | None  #: name of the target, if it has one

@@ -35,7 +35,16 @@ class Content(Protocol):
 
 
 def render(data: Content) -> str:
-    """Return the page of a report as HTML."""
+    """Return the page of a report as HTML.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.report import collect
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> render(collect(model, cv=None, points=3))[:15]
+    '<!doctype html>'
+    """
     jinja2, markupsafe = import_module("jinja2"), import_module("markupsafe")  # only when needed
     environment = jinja2.Environment(
         autoescape=True,
@@ -68,7 +77,21 @@ def render(data: Content) -> str:
 
 
 def write_report(path: str | os.PathLike[str], data: Content) -> None:
-    """Write the page of a report to a file, whole or not at all."""
+    """Write the page of a report to a file, whole or not at all.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.report import collect
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "report.html")
+    ...     write_report(path, collect(model, cv=None, points=3))
+    ...     path.exists()
+    True
+    """
     write_file(Path(path), render(data))
 
 
