@@ -1,6 +1,7 @@
 """Docstrings of the public names, by numpydoc's checks: `python -m docs.docstrings` lists faults.
 
-Names are those of docs/api.rst, with the methods of classes.
+Names are those of docs/api.rst, with the methods of classes. Each name has an example as well, or
+says under "See Also" or "Notes" which other one has.
 """
 
 from __future__ import annotations
@@ -11,10 +12,19 @@ import inspect
 import re
 from collections.abc import Iterator
 from enum import EnumType
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CHECKS", "faults", "listed_names", "public_names"]
+__all__ = [
+    "CHECKS",
+    "WITHOUT_EXAMPLE",
+    "faults",
+    "listed_names",
+    "need_example",
+    "public_names",
+    "unshown",
+]
 
 FEW = 2  # parameters that a summary can tell of
 MADE_BY_US = {"of", "at", "cheapest", "from_paths", "paths", "without_selection"}  # not by users
@@ -38,6 +48,14 @@ CHECKS = {
     "SS04": "no spaces before it",
     "SS06": "of one line",
     "YD01": "what is yielded is described",
+}
+
+# Names that need no example, and why.
+WITHOUT_EXAMPLE = {
+    "mossrules.exceptions.*": "raised and caught, not called",
+    "mossrules.stability.Identity": "a choice of words, which `dice` describes",
+    "mossrules.stability.Measure": "a choice of words, which `empirical_stability` describes",
+    "mossrules.constraints.*": "all are passed as `NeverUse` is, or called by estimators",
 }
 
 
@@ -127,5 +145,42 @@ def _undescribed(thing: Any) -> Iterator[str]:
             yield field.name
 
 
+# --- examples -------------------------------------------------------------------------------------
+
+
+def need_example() -> list[str]:
+    """Return the names of docs/api.rst but those of WITHOUT_EXAMPLE."""
+    return [
+        name
+        for name in listed_names()
+        if not any(fnmatchcase(name, pattern) for pattern in WITHOUT_EXAMPLE)
+    ]
+
+
+def unshown() -> list[str]:
+    """Return a sentence for each name with neither an example nor a word on where there is one."""
+    shown = {name for name in listed_names() if _has_example(_find(name))}
+    return [
+        f"{name}: no example, nor a See Also to a name that has one"
+        for name in need_example()
+        if name not in shown and not _named_beside(_find(name)) & shown
+    ]
+
+
+def _has_example(thing: Any) -> bool:
+    """Tell whether the docstring of a name, or of one of its methods, has an example."""
+    names = vars(thing) if inspect.isclass(thing) else ()
+    members = [vars(thing)[name] for name in names if _documented(thing, name)]
+    return any(">>> " in (each.__doc__ or "") for each in (thing, *members))
+
+
+def _named_beside(thing: Any) -> set[str]:
+    """Return the names that a docstring has under "See Also" and "Notes"."""
+    sections = re.split(r"^(.+)\n-{3,}\n", inspect.getdoc(thing) or "", flags=re.MULTILINE)
+    found = zip(sections[1::2], sections[2::2], strict=True)
+    told = [text for title, text in found if title in {"See Also", "Notes"}]
+    return set(re.findall(r"mossrules(?:\.\w+)+", "\n".join(told)))
+
+
 if __name__ == "__main__":
-    print(*faults(), sep="\n")  # noqa: T201
+    print(*faults(), *unshown(), sep="\n")  # noqa: T201

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from docs.blocks import DOCS, MADE, PAGES, Line, blocks, shell_lines
 from docs.cli_reference import commands, entries
-from docs.docstrings import faults, listed_names, public_names
+from docs.docstrings import faults, listed_names, need_example, public_names, unshown
 
 import mossrules
 from quality._look import OTHERS, Look, look_at
@@ -48,6 +48,7 @@ def run() -> Record:
         *site.loaded,
         *look.faults,
         *described,
+        *unshown(),
     ]:
         print(sentence)
     return Record(
@@ -131,6 +132,7 @@ def _rows(
     yield _row("of which pages show what they print", shown, "compared")
     yield _row("lines for the shell", len(lines), _how_run(lines))
     yield _row("examples in docstrings", _docstring_examples(), "run")
+    yield _row("names that need one", len(need_example()), "have it, or name it", len(unshown()))
     yield _row("examples of the gallery", gallery, "run, by the build too")
     yield _row("commands from the README to a model", len(_path()), "run one after the other")
     yield _row("names in the reference", len(listed_names()), "every public one, once")

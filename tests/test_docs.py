@@ -9,9 +9,10 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
+from docs import docstrings
 from docs.blocks import PAGES, blocks, prose
 from docs.cli_reference import PAGE as REFERENCE
-from docs.docstrings import faults, listed_names
+from docs.docstrings import WITHOUT_EXAMPLE, faults, listed_names, unshown
 
 import mossrules
 
@@ -116,6 +117,19 @@ def test_public_names_are_described():
     """Each has a summary, and says of each parameter and field what it is, by numpydoc's checks."""
     pytest.importorskip("numpydoc", reason="it is in the dependency groups lint and docs")
     assert faults() == []
+
+
+def test_public_names_are_shown_in_an_example():
+    """Each has an example, says which other name has one, or is listed as needing none."""
+    assert unshown() == []
+
+
+def test_a_name_without_an_example_is_told_of(monkeypatch):
+    """Without its place in the list, a name is told of; and nothing is in the list for nothing."""
+    for pattern in WITHOUT_EXAMPLE:
+        rest = {each: why for each, why in WITHOUT_EXAMPLE.items() if each != pattern}
+        monkeypatch.setattr(docstrings, "WITHOUT_EXAMPLE", rest)
+        assert any(line.startswith(pattern.rstrip("*")) for line in unshown()), pattern
 
 
 @pytest.mark.parametrize("name", MODULES)
