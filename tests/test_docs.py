@@ -31,6 +31,35 @@ PUBLIC = ("baselines", "constraints", "estimators", "evaluation", "exceptions", 
           "plots", "report", "solver", "stability")  # fmt: skip
 
 
+def shows(shown, printed):
+    """Tell whether lines were printed one after the other; those at a line of dots are left out."""
+    rest = "\n" + "\n".join(map(str.rstrip, printed.splitlines())) + "\n"
+    for part in re.split(r"^ *\.{3}$", shown, flags=re.MULTILINE):
+        lines = [line.rstrip() for line in part.strip("\n").splitlines()]
+        _, found, rest = rest.partition("\n".join(["", *lines, ""]))
+        if not found:
+            return False
+        rest = "\n" + rest
+    return True
+
+
+def unknown_blocks(page):
+    """Return the blocks that no test looks at, and lines that open a block of another form."""
+    found = blocks(page)
+    printed = {block.shown for block in found}
+    return [
+        *(block.text for block in found if not is_known(block, printed)),
+        *re.findall(r"^[ \t>*+\d.-]*(?:```|~~~|:::).*", prose(page), re.MULTILINE),
+    ]
+
+
+def is_known(block, printed):
+    """Tell whether a block is run, compared with what was printed, or made by Sphinx."""
+    kind, *_ = block.language.split() or [""]
+    as_printed = kind == "text" and (block.text in printed or block.page == REFERENCE)
+    return as_printed or block.language in {"python", "sh"} or kind in {"{include}", "{toctree}"}
+
+
 @pytest.mark.parametrize("page", CODED, ids=lambda page: page.name)
 def test_code_in_pages_runs_and_prints_what_they_show(page, capsys):
     """The Python of a page runs from top to bottom, and prints the text that follows a block."""
@@ -38,20 +67,56 @@ def test_code_in_pages_runs_and_prints_what_they_show(page, capsys):
     for block in (block for block in blocks(page) if block.language == "python"):
         exec(compile(block.text, page.name, "exec"), names)  # noqa: S102  our own examples
         printed = capsys.readouterr().out
-        for line in block.shown.splitlines():
-            assert line.strip() == "..." or line in printed
+        assert not block.shown or shows(block.shown, printed), printed
     plt.close("all")
 
 
-def test_no_block_of_code_is_left_out():
-    """Blocks are Python, lines for the shell, what Python has printed, or directives of Sphinx."""
-    for page in PAGES:
-        found = blocks(page)
-        printed = {block.shown for block in found}
-        for block in found:
-            known = block.language in {"python", "sh"} or block.language.startswith("{")
-            printing = block.language == "text" and block.text in printed
-            assert known or printing or page == REFERENCE, (page.name, block.text)
+@pytest.mark.parametrize(
+    ("shown", "printed", "true"),
+    [
+        ("one\ntwo\n", "nought\none\ntwo \nthree\n", True),
+        ("one\n ...\nthree\n", "one\ntwo\nthree\n", True),
+        ("one\n...\n", "one\ntwo\n", True),
+        ("two\none\n", "one\ntwo\n", False),
+        ("one\n...\none\n", "one\ntwo\n", False),
+        ("one\nthree\n", "one\ntwo\nthree\n", False),
+        ("one\n", "one and a half\n", False),
+        ("one\n", "", False),
+    ],
+)
+def test_what_pages_show_is_compared_line_by_line_in_order(shown, printed, true):
+    """Whole lines match, in their order, and none is left out but where dots say so."""
+    assert shows(shown, printed) is true
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: "-".join(page.relative_to(ROOT).parts))
+def test_no_block_of_code_is_left_out(page):
+    """Blocks are Python, lines for the shell, what Python has printed, or lists for Sphinx."""
+    assert unknown_blocks(page) == []
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```\n1 / 0\n```",
+        "```py\n1 / 0\n```",
+        "```python title\n1 / 0\n```",
+        "```text\nprinted by nothing\n```",
+        "```{code-block} python\n1 / 0\n```",
+        "```{eval-rst}\n1 / 0\n```",
+        "````python\n1 / 0\n````",
+        "~~~python\n1 / 0\n~~~",
+        ":::{code-block} python\n1 / 0\n:::",
+        "> ```python\n> 1 / 0\n> ```",
+        "- ```python\n  1 / 0\n  ```",
+        "```python\n1 / 0\n",
+    ],
+)
+def test_blocks_of_another_kind_are_told_of(block, tmp_path):
+    """A block that would be shown and not run is found, however it is written."""
+    page = tmp_path / "page.md"
+    page.write_text(f"# Page\n\n{block}\n")
+    assert unknown_blocks(page)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
