@@ -1,6 +1,9 @@
+import argparse
 import csv
 import re
+import shlex
 import tomllib
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import pytest
 from benchmarks.__main__ import SUBJECTS
 from docs.blocks import PAGES, prose, shell_lines
 from docs.cli_reference import PAGE, commands, entries, reference
+from quality.__main__ import PARTS
 from typer.testing import CliRunner
 
 from mossrules import RuleSet, cli
@@ -56,8 +60,8 @@ def test_the_page_has_the_options_that_help_prints(command):
 
 def mentioned(page):
     """Return the commands in the prose of a page, as lists of words."""
-    spans = re.findall(r"`((?:mossrules|make|python -m) [^`]+)`", prose(page))
-    return [span.split() for span in spans if not re.search(r"[A-Z]{4}|\.\.\.", span)]
+    spans = re.findall(r"`((?:mossrules|make|python -m|pip) [^`]+)`", prose(page))
+    return [shlex.split(span) for span in spans if "..." not in span]
 
 
 def check_command(words):
@@ -65,22 +69,58 @@ def check_command(words):
     while re.match(r"[A-Z_]+=", words[0]):  # a variable of the environment
         words = words[1:]
     program, *rest = words
-    options = {word for word in rest if re.match("--?[a-z]", word)}
     if program == "mossrules":
-        known = {command.__name__: names(command) | {"--help"} for command in commands()}
-        assert options <= known.get(rest[0], {"--version"}), words
+        check_own(rest)
     elif program == "make":
-        phony = re.search(r"^\.PHONY: (.*)", (ROOT / "Makefile").read_text(), re.MULTILINE)
-        assert {word for word in rest if "=" not in word} <= set(phony[1].split()), words
+        makefile = (ROOT / "Makefile").read_text()
+        phony = re.search(r"^\.PHONY: (.*)", makefile, re.MULTILINE)[1].split()
+        settings = re.findall(r"^(\w+) \?=", makefile, re.MULTILINE)
+        for word in rest:
+            name, given, _ = word.partition("=")
+            assert name in (settings if given else phony), words
     elif words[:2] == ["python", "-m"]:
         assert find_spec(rest[1]), words
-        if rest[1] == "benchmarks":
-            assert {*rest[2:]} - {"--quick", "--out", "results"} <= {*SUBJECTS}, words
+        check_module(rest[1], rest[2:])
     else:
-        assert words[0].endswith("pip"), words
+        assert program.endswith("pip"), words
+        assert rest[0] == "install", words
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-        extras = re.findall(r"\[(\w+)\]", " ".join(rest))
-        assert {*extras} <= {*project["optional-dependencies"]}, words
+        for name, extras in re.findall(r"(\S+)\[([\w,]*)\]", " ".join(rest)):
+            assert name in {".", project["name"]}, words
+            assert {*extras.split(",")} <= {*project["optional-dependencies"]}, words
+
+
+def check_own(words):
+    """Hold the words after `mossrules` to its commands and their options; COMMAND is any."""
+    known = {command.__name__: names(command) | {"--help"} for command in commands()}
+    options = {word.partition("=")[0] for word in words if re.match("--?[a-z]", word)}
+    if words[0] == "COMMAND":
+        assert options <= set.intersection(*known.values()), words
+    elif words[0] in known:
+        assert options <= known[words[0]], words
+    else:
+        assert words in (["--version"], ["--help"]), words
+
+
+class Parser(argparse.ArgumentParser):
+    """One whose errors are those of a test."""
+
+    def error(self, message):
+        """Fail."""
+        raise AssertionError(message)
+
+
+def check_module(module, words):
+    """Hold the words after `python -m module` to the parts and options of ours that have any."""
+    if module == "benchmarks":
+        assert {*words} - {"--quick", "--out", "results"} <= {*SUBJECTS}, words
+    elif module == "quality":
+        part, *rest = words
+        assert part in {*PARTS, "page"}, words
+        parser = Parser()
+        if part != "page":
+            import_module(f"quality.{part}").arguments(parser)
+        parser.parse_args(rest)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: "-".join(page.relative_to(ROOT).parts))
@@ -88,6 +128,45 @@ def test_commands_in_pages_are_those_of_the_programs(page):
     """No page tells of a command, an option, a target or an extra that is not there."""
     for words in [*(list(line.words) for line in LINES[page]), *mentioned(page)]:
         check_command(words)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mossrules nosuch data.csv",
+        "mossrules fit data.csv --nosuch 3",
+        "mossrules fit data.csv --nosuch=3",
+        "mossrules --nosuch",
+        "mossrules NOSUCH data.csv",
+        "mossrules COMMAND --nosuch",
+        "make nosuch",
+        "make soak NOSUCH=60",
+        "make MINUTES",
+        "python -m nosuch",
+        "python -m quality nosuch",
+        "python -m quality fuzz --nosuch 3",
+        "python -m quality page 3",
+        "python -m benchmarks nosuch",
+        "pip install mossrules[nosuch]",
+        "pip install mossrules[plot,nosuch]",
+        "pip install nosuch[plot]",
+        "pip nosuch mossrules",
+        "nosuch fit data.csv",
+    ],
+)
+def test_commands_that_are_not_there_are_told_of(line):
+    """A command with a word that its program does not know fails the test above."""
+    with pytest.raises(AssertionError):
+        check_command(shlex.split(line))
+
+
+def test_commands_in_prose_are_found(tmp_path):
+    """Commands between backticks count, those with capitals and quotes too."""
+    page = tmp_path / "page.md"
+    page.write_text('`make soak MINUTES=60`, `pip install "mossrules[plot]"`, `mossrules ...`')
+    soak, install = mentioned(page)
+    assert soak == ["make", "soak", "MINUTES=60"]
+    assert install == ["pip", "install", "mossrules[plot]"]
 
 
 RUN = [page for page in PAGES if any(not line.needs for line in LINES[page])]
