@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
+from mossrules.solver._kernels.linalg import solve_in_order
 from mossrules.solver._kernels.signed import signed_weights
 
 
@@ -27,13 +28,15 @@ def test_the_weights_are_the_best_of_their_signs(seed):
     A, q, signs = random_program(seed)
     w = signed_weights(A, q, signs)
     assert (signs * w >= 0).all()
+    used = np.flatnonzero(w)
+    np.testing.assert_array_equal(w[used], solve_in_order(A[np.ix_(used, used)], q[used]))
     slope, size = q - A @ w, np.abs(q) + np.abs(A) @ np.abs(w)
     held = (w == 0) & (signs != 0)
     assert (np.abs(slope[~held]) <= 1e-9 * size[~held]).all()
     assert (signs[held] * slope[held] <= 1e-9 * size[held]).all()
     L = np.linalg.cholesky(A)
     bounds = np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
-    scale = np.abs(q).max()
+    scale = np.abs(q).max() or 1.0
     other = (
         lsq_linear(L.T, np.linalg.solve(L, q / scale), bounds, method="bvls", tol=1e-14).x * scale
     )

@@ -230,6 +230,16 @@ class MustInclude(_OfRules):
     ----------
     *given : Rule or str
         Rules as values, or as they are printed.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor, Rule
+    >>> from mossrules.rules import Range
+    >>> oldest = Rule.of([Range("age", low=4)])
+    >>> table = {"age": [30, 40, 50, 60], "dose": [1, 2, 2, 1]}
+    >>> model = MossRegressor(2, n_trees=20, constraints=MustInclude(oldest))
+    >>> oldest in model.fit(table, [3.0, 5.0, 6.0, 4.0]).rules_.rules
+    True
     """
 
     def limit(self, limits: Limits) -> None:

@@ -73,7 +73,7 @@ def frontier_from_json(text: str) -> Frontier:
             gamma=float(read_number(content["gamma"])),
             complete=_truth(content["complete"]),
             seconds=float(read_number(content["seconds"])),
-            interrupted=_truth(content.get("interrupted", False)),  # since 0.1.0
+            interrupted=_truth(content.get("interrupted", False)),  # older texts lack it
         )
 
 

@@ -1,7 +1,8 @@
 """Cholesky factorisation of small dense blocks, in place, and equations solved in one order.
 
-Searches may reorder sums, and what they find rounds otherwise on other processors. What they return
-is computed by `solve_in_order`, which has the same bits on all of them, and with any BLAS.
+Searches may reorder sums, and what they find rounds otherwise on other processors. The weights and
+losses of models of numbers that are returned are computed by `solve_in_order`, which has the same
+bits on all of them, and with any BLAS.
 """
 
 from __future__ import annotations

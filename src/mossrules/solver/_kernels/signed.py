@@ -45,12 +45,13 @@ def nonnegative_weights(A: FloatArray, q: FloatArray, bounded: BoolArray, w: Flo
     """Fill w with the minimiser where w_i >= 0 for `bounded` i; False if a factorisation fails."""
     n = q.shape[0]
     factor, x = np.empty((n, n)), np.empty(n)
-    active, barred = np.empty(n, np.bool_), np.zeros(n, np.bool_)
+    active = np.empty(n, np.bool_)
+    barred = np.zeros(n, np.bool_)  # came in and went out at once: rounding, and no descent
     for i in range(n):
         active[i] = not bounded[i]
     if not _solve_active(A, q, active, factor, w):
         return False
-    for _ in range(10 * n):  # `barred`: came in and went out at once: rounding, and no descent
+    for _ in range(10 * n):
         enters = _best_to_enter(A, q, active, barred, w)
         if enters < 0:
             break
@@ -102,6 +103,6 @@ def signed_weights(A: FloatArray, q: FloatArray, signs: IntArray) -> FloatArray:
     # Which weights are not 0 was found by sums in any order; what they are is computed in one.
     used = np.flatnonzero(w)
     exact = solve_in_order(A[np.ix_(used, used)], q[used])
-    if (exact * w[used] > 0.0).all():
+    if (exact * w[used] > 0.0).all():  # but a weight next to 0 may round to the other side of it
         w[used] = exact
     return w

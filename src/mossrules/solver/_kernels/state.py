@@ -10,7 +10,6 @@ from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
 
 # What one kernel passes to another as a constant, or counts up from one, is a NumPy scalar: for a
 # plain number or bool, numba compiles the other, and all below it, anew for that very value.
-YES, NO = np.True_, np.False_
 NOBODY = np.int64(-1)  # in place of a rule
 FREE, IN, OUT = 0, 1, 2  # the fate of a rule
 CAPACITY = 192  # rules in the small copy of a node at most
