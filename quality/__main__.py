@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from quality._page import write_page
+from quality._record import made_by
 
 # In the order of the page.
 PARTS = (
@@ -30,6 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = vars(parser.parse_args(arguments))
     part, passed = asked.pop("part"), True
     if part != "page":
+        made_by()  # as it is now, and not when the work is done
         start = time.monotonic()
         record = import_module(f"quality.{part}").run(**asked)
         record = replace(record, seconds=time.monotonic() - start)

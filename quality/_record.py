@@ -3,20 +3,55 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from mossrules._files import write_file
 from mossrules._provenance import provenance
 
-__all__ = ["FOLDER", "ROOT", "Cell", "Record", "read_records"]
+__all__ = ["FOLDER", "ROOT", "Cell", "Record", "commit_of", "made_by", "read_records"]
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "quality"
+WRITTEN = ("docs/quality", "docs/quality.md", "docs/soak.md")  # by the parts themselves
 
 Cell = str | int | float
+
+
+@cache
+def made_by() -> Mapping[str, str]:
+    """Return the library's provenance, with the commit of this clone when it was first asked for.
+
+    That is before a part is run: what is committed or edited meanwhile did not make its record.
+    """
+    return {**provenance(), "commit": commit_of(ROOT)}
+
+
+def commit_of(clone: Path) -> str:
+    """Return the commit of a clone, marked where anything but records differs; empty if none.
+
+    Unlike the library's own mark, this one counts files that git does not know yet: a new test or
+    module takes part in what is run.
+    """
+    if not (clone / ".git").exists():
+        return ""
+    others = (".", *(f":(exclude){each}" for each in WRITTEN))
+    changed = _git(clone, "status", "--porcelain", "--untracked-files=all", "--", *others)
+    return _git(clone, "rev-parse", "--short=12", "HEAD") + ("-dirty" if changed else "")
+
+
+def _git(clone: Path, *words: str) -> str:
+    done = subprocess.run(  # noqa: S603  of fixed arguments
+        ("git", "-C", str(clone), *words),  # noqa: S607  the user's
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
 
 
 def _today() -> str:
@@ -35,7 +70,7 @@ class Record:
     seconds: float = 0.0
     table: Sequence[Mapping[str, Cell]] = ()  # details: rows with the same columns
     notes: Sequence[str] = ()  # sentences about what was left out, or how it came about
-    made_by: Mapping[str, str] = field(default_factory=provenance)
+    made_by: Mapping[str, str] = field(default_factory=made_by)
     day: str = field(default_factory=_today)
 
     def save(self, part: str, folder: Path = FOLDER) -> None:

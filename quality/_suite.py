@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from mossrules._provenance import provenance
-from quality._record import ROOT, Cell, Record
+from quality._record import ROOT, Cell, Record, made_by
 
 __all__ = [
     "Outcome",
@@ -234,7 +233,7 @@ def suite_record(
     packages = ", ".join(f"{name} {version}" for name, version in used.items())
     skips = [f"Skipped, {n}: {reason}" for reason, n in sorted(outcome.reasons.items())]
     failures = [f"Failed: {name}" for name in outcome.failures[:20]]
-    same = {name: version for name, version in used.items() if name in provenance()}
+    same = {name: version for name, version in used.items() if name in made_by()}
     return Record(
         title=title,
         asked=asked,
@@ -243,5 +242,5 @@ def suite_record(
         command=" ".join(["python -m quality", part, *only]),
         table=outcome.table() if table is None else table,
         notes=[*failures, *notes, f"With {packages}.", *skips],
-        made_by={**provenance(), **same},
+        made_by={**made_by(), **same},
     )

@@ -1,11 +1,14 @@
 """The page of quality: what parts found is kept, shown, and no less than that."""
 
+import subprocess
 from dataclasses import replace
 
 import pytest
+from quality import __main__ as program
+from quality import _record, network
 from quality.__main__ import PARTS, main
 from quality._page import PAGE, page
-from quality._record import Record, read_records
+from quality._record import Record, commit_of, made_by, read_records
 from quality._site import read_site
 
 RECORD = Record(
@@ -34,6 +37,65 @@ def test_a_record_survives_its_file(tmp_path):
     changed.save("trials", tmp_path)
     (found,) = read_records(tmp_path).values()
     assert replace(found, table=list(found.table)) == changed
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """Return a clone with a module and a page, both committed."""
+    (tmp_path / "docs" / "quality").mkdir(parents=True)
+    for name in ("module.py", "docs/quality.md", "docs/other.md"):
+        (tmp_path / name).write_text("first", "utf-8")
+    person = ("-c", "user.name=a", "-c", "user.email=a@b.org")
+    for words in (["init", "--quiet"], ["add", "."], [*person, "commit", "--quiet", "-m", "First"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)  # noqa: S607  the user's
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_dirt"),
+    [
+        ("docs/quality.md", False),
+        ("docs/quality/new.json", False),
+        ("docs/soak.md", False),
+        ("module.py", True),
+        ("docs/other.md", True),
+        ("new_module.py", True),
+        ("docs/quality_of_another_kind.md", True),
+    ],
+)
+def test_a_commit_is_marked_where_more_than_records_differs(changed, is_dirt, clone):
+    """Files that git does not know count as well; where there is no clone there is no commit."""
+    clean = commit_of(clone)
+    assert len(clean) == 12
+    (clone / changed).write_text("second", "utf-8")
+    assert commit_of(clone) == clean + "-dirty" * is_dirt
+    assert commit_of(clone / "docs") == ""
+
+
+@pytest.fixture
+def kept(monkeypatch, tmp_path):
+    """Return where `main` keeps records, away from docs/, with a commit that is never the same."""
+    commits = map(str, range(100))
+    monkeypatch.setattr(_record, "commit_of", lambda _: next(commits))
+    monkeypatch.setattr(program, "write_page", lambda _: None)
+    monkeypatch.setattr(Record.save, "__defaults__", (tmp_path,))
+    made_by.cache_clear()
+    yield tmp_path
+    made_by.cache_clear()
+
+
+def test_a_record_names_the_commit_at_which_it_was_begun(kept, monkeypatch):
+    """Not one that was made while the part ran."""
+
+    def run():
+        begun.append(made_by.cache_info().currsize)
+        return replace(RECORD, made_by=made_by())
+
+    begun = []
+    monkeypatch.setattr(network, "run", run)
+    assert main(["network"]) == 0
+    assert begun == [1]  # it was asked for before
+    assert read_records(kept)["network"].made_by["commit"] == "0"
 
 
 def test_a_part_is_in_the_table_and_has_a_section():
