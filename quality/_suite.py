@@ -63,6 +63,7 @@ class Outcome:
     skipped: Mapping[str, int]
     reasons: Mapping[str, int]  # of skipping
     seconds: Mapping[str, float]  # of tests, not of the wall clock
+    code: int  # with which pytest ended: 0 or 1, where some failed
 
     @property
     def failures(self) -> list[str]:
@@ -163,12 +164,10 @@ def run_suite(python: Path, name: str, workers: int, only: Sequence[str] = ()) -
     variables = clean_environment(NUMBA_CACHE_DIR=str(folder / "numba"))
     if not only:
         _compile_kernels(python, variables)
-    subprocess.run(  # noqa: S603  its exit code is in its file too
+    done = subprocess.run(  # noqa: S603  our tests
         [str(each) for each in [*command, *only]], cwd=ROOT, env=variables, check=False
     )
-    if not results.exists():
-        raise SystemExit(f"pytest wrote no results into {results}; see what it said above.")
-    return read_outcome(results)
+    return read_outcome(results, done.returncode)
 
 
 def _compile_kernels(python: Path, variables: Mapping[str, str]) -> None:
@@ -184,8 +183,10 @@ def _compile_kernels(python: Path, variables: Mapping[str, str]) -> None:
         raise SystemExit("The kernels could not be compiled; see above.")
 
 
-def read_outcome(results: Path) -> Outcome:
-    """Count the tests in a JUnit file of pytest."""
+def read_outcome(results: Path, code: int) -> Outcome:
+    """Count the tests in a JUnit file of pytest, which ended with that code."""
+    if code not in (0, 1):  # interrupted, say: then the file has only the tests until there
+        raise SystemExit(f"pytest ended with {code}, before its end; see what it said above.")
     passed, skipped, reasons = Counter[str](), Counter[str](), Counter[str]()
     failed: dict[str, list[str]] = {}
     seconds = Counter[str]()
@@ -200,7 +201,7 @@ def read_outcome(results: Path) -> Outcome:
             reasons[skip.get("message", "")] += 1
         else:
             passed[area] += 1
-    return Outcome(passed, failed, skipped, reasons, seconds)
+    return Outcome(passed, failed, skipped, reasons, seconds, code)
 
 
 def area_of(test_module: str) -> str:
@@ -238,7 +239,7 @@ def suite_record(
         title=title,
         asked=asked,
         seen=outcome.line(),
-        passed=not outcome.failures and sum(outcome.passed.values()) > 0,
+        passed=outcome.code == 0 and not outcome.failures and sum(outcome.passed.values()) > 0,
         command=" ".join(["python -m quality", part, *only]),
         table=outcome.table() if table is None else table,
         notes=[*failures, *notes, f"With {packages}.", *skips],

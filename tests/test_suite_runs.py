@@ -36,7 +36,7 @@ def outcome(tmp_path_factory):
     command = [sys.executable, "-m", "pytest", *plugins, "--junitxml=results.xml"]
     done = subprocess.run(command, cwd=folder, check=False, capture_output=True)
     assert done.returncode == 1  # some failed
-    return read_outcome(folder / "results.xml")
+    return read_outcome(folder / "results.xml", done.returncode)
 
 
 def test_every_test_is_counted_once(outcome):
@@ -62,6 +62,19 @@ def test_a_record_names_failures_and_reasons(outcome):
     assert any("test_cannot_run" in note for note in record.notes)
     assert "Skipped, 1: no such machine" in record.notes
     assert record.made_by["numpy"] == "2.0.0"
+
+
+def test_a_run_that_ended_early_is_none(tmp_path):
+    """Its file may hold tests that passed, and none that failed."""
+    results = tmp_path / "results.xml"
+    results.write_text('<testsuite><testcase classname="test_a" name="test_b"/></testsuite>')
+    whole = read_outcome(results, 0)
+    assert suite_record(whole, {}, part="suite", title="All", asked="All pass.").passed
+    failed = read_outcome(results, 1)  # of which the file does not know: a plugin's fault, say
+    assert not suite_record(failed, {}, part="suite", title="All", asked="All pass.").passed
+    for code in (2, 3, 4, 5, -9):
+        with pytest.raises(SystemExit, match=f"ended with {code}"):
+            read_outcome(results, code)
 
 
 def test_releases_are_those_of_an_interpreter():
