@@ -226,7 +226,6 @@ def suite_record(
     part: str,
     title: str,
     asked: str,
-    only: Sequence[str] = (),
     table: Sequence[Mapping[str, Cell]] | None = None,
     notes: Sequence[str] = (),
 ) -> Record:
@@ -240,7 +239,7 @@ def suite_record(
         asked=asked,
         seen=outcome.line(),
         passed=outcome.code == 0 and not outcome.failures and sum(outcome.passed.values()) > 0,
-        command=" ".join(["python -m quality", part, *only]),
+        command=f"python -m quality {part}",
         table=outcome.table() if table is None else table,
         notes=[*failures, *notes, f"With {packages}.", *skips],
         made_by={**made_by(), **same},

@@ -26,7 +26,6 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
             "All tests pass with the lowest releases that `pyproject.toml` allows of what the "
             "core and the extras need, as pinned in `requirements/minimum.txt`."
         ),
-        only=only,
         table=release_table(used),
         notes=[
             (

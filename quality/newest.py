@@ -26,6 +26,5 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
             "All tests pass with the newest releases there are on the day of the run, "
             "pre-releases apart."
         ),
-        only=only,
         table=release_table(used),
     )

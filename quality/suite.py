@@ -25,5 +25,4 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
             "All tests pass, in random order and with warnings as errors, with the pinned releases "
             "of `requirements/development.txt` in a fresh environment."
         ),
-        only=only,
     )

@@ -68,7 +68,6 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
             "The wheel has the package and no more, two builds of it are the same bytes, and all "
             "tests pass against it where it is installed, away from the sources."
         ),
-        only=only,
         notes=[*(f"Fault: {each}" for each in faults), *map(_described, (wheel, sdist))],
     )
     same = f"{len(faults)} faults in what is in it and in 3 builds"

@@ -2,6 +2,7 @@
 
 import subprocess
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 from quality import __main__ as program
@@ -96,6 +97,21 @@ def test_a_record_names_the_commit_at_which_it_was_begun(kept, monkeypatch):
     assert main(["network"]) == 0
     assert begun == [1]  # it was asked for before
     assert read_records(kept)["network"].made_by["commit"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [("minimum", ["tests/test_lock.py"]), ("fuzz", ["1", "--only", "CSV"])],
+)
+def test_some_of_a_part_leaves_its_record_alone(part, words, kept, monkeypatch, capsys):
+    """What was seen is printed; whether it passed is in the status."""
+    module = import_module(f"quality.{part}")
+    monkeypatch.setattr(module, "run", lambda **_: replace(RECORD, passed=False))
+    assert main([part, *words]) == 1
+    assert RECORD.seen in capsys.readouterr().out
+    assert not list(kept.iterdir())
+    main([part, *words[:1]] if part == "fuzz" else [part])
+    assert list(read_records(kept)) == [part]
 
 
 def test_a_part_is_in_the_table_and_has_a_section():
