@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mossrules._files import write_file
 from quality._record import FOLDER, Cell, Record, read_records
 
-__all__ = ["PAGE", "markdown_table", "page", "write_page"]
+__all__ = ["PAGE", "made", "markdown_table", "page", "write_page"]
 
 PAGE = FOLDER.with_suffix(".md")
 
@@ -44,7 +44,6 @@ def write_page(parts: Sequence[str]) -> None:
 
 
 def _section(record: Record) -> Iterator[str]:
-    made_by = ", ".join(f"{name} {value}" for name, value in record.made_by.items() if value)
     yield f"## {record.title}\n"
     yield f"{record.asked}\n"
     yield f"**{record.seen}**\n"
@@ -54,7 +53,13 @@ def _section(record: Record) -> Iterator[str]:
     yield from (f"* {note}" for note in record.notes)
     if record.notes:
         yield ""
-    yield f"`{record.command}`, {_duration(record.seconds)}, on {record.day}, with {made_by}."
+    yield f"`{record.command}`, {_duration(record.seconds)}, {made(record)}."
+
+
+def made(record: Record) -> str:
+    """Return the day of a record, and the releases and the commit that made it."""
+    made_by = ", ".join(f"{name} {value}" for name, value in record.made_by.items() if value)
+    return f"on {record.day}, with {made_by}"
 
 
 def markdown_table(rows: Sequence[Mapping[str, Cell]]) -> Iterator[str]:

@@ -46,7 +46,7 @@ from oracles import (
     random_logistic_problem,
     random_problem,
 )
-from quality._page import markdown_table
+from quality._page import made, markdown_table
 from quality._record import ROOT, Record
 
 __all__ = ["Tally", "arguments", "examine", "problems", "run"]
@@ -304,7 +304,7 @@ def page(record: Record, tally: Tally) -> str:
             f"{record.asked} **{record.seen}.** A mismatch is a bound above any loss found, a loss "
             "below the least there is, a claim that `solution.verify(problem)` refutes, a list of "
             "near-optimal selections that lacks one or has one too many, or an error that is none "
-            f"of ours. Written by `{record.command}`; [all parts](quality.md).\n"
+            f"of ours. Written by `{record.command}` {made(record)}; [all parts](quality.md).\n"
         ),
         *markdown_table(
             [{"Kind of problem": kind, "problems": n} for kind, n in tally.problems.items()]

@@ -5,6 +5,8 @@ from itertools import islice
 
 import pytest
 from quality import soak
+from quality._page import made, markdown_table
+from quality._record import FOLDER, read_records
 
 from mossrules.exceptions import InvalidParameter, LicenceLimit, MossError
 from mossrules.solver import SolutionPool
@@ -92,6 +94,15 @@ def raising(error):
         raise error
 
     return fail
+
+
+def test_its_page_agrees_with_its_record():
+    """They are of the same run: what was seen, by each method, when and with what."""
+    record = read_records()["soak"]
+    text = FOLDER.with_name("soak.md").read_text("utf-8")
+    assert f"**{record.seen}.**" in text
+    assert f"`{record.command}` {made(record)};" in text
+    assert "\n".join(markdown_table(record.table)) in text
 
 
 def test_floors_share_a_tree_and_each_is_right():
