@@ -7,7 +7,7 @@ and of a kind for which there is one. A mismatch is any of these:
 * a proven gap that is not there;
 * a solution that `Solution.verify` contradicts, or that is infeasible where there is a selection;
 * a list of near-optimal selections that is not the list by brute force;
-* an error that is none of ours.
+* an error that is none of ours, be it of a method, of `verify` or of brute force.
 
 A method that refuses a problem, or that says of itself that its arithmetic has failed, is counted.
 
@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for the problems
 
 from cases import hard_problem, limited_problem, mixed_problem, wild_problem
 from mossrules._files import write_file
-from mossrules.exceptions import InvalidParameter, LicenceLimit, MossError
+from mossrules.exceptions import InfeasibleProblem, InvalidParameter, LicenceLimit, MossError
 from mossrules.frontier import solve_frontier
 from mossrules.solver import Options, Solution, Status, solve, solve_pool
 from mossrules.solver.branch_and_bound import compile_kernels
@@ -149,29 +149,42 @@ def examine(kind: str, problem: Any, best: Best | None, gap: float, tally: Tally
     number = sum(tally.problems.values())
     tally.problems[kind] += 1
     name = f"problem {number} ({kind}, gap {gap:g})"
-    found = solve_by_all(name, problem, gap, tally)
+    found, bounds = solve_by_all(name, problem, gap, tally)
     scale = problem.null_loss or 1.0
     losses = {how: each.loss for how, each in found.items()}
-    if best is not None:
+    least = None if best is None else least_loss(name, best, tally)
+    if least is not None:
         tally.listed += 1
-        losses["brute force"] = least = best()
-        if np.isinf(least):
-            for how, each in found.items():
-                if each.status is not Status.INFEASIBLE:
-                    tally.add(name, f"{how} says {each}, and no selection is feasible")
-            return
+        losses["brute force"] = least
+    if least == np.inf:
+        for how, each in found.items():
+            if each.status is not Status.INFEASIBLE:
+                tally.add(name, f"{how} says {each}, and no selection is feasible")
+        return
+    for how, bound in bounds.items():
+        for other, loss in losses.items():
+            if bound > loss + CLOSE * scale:
+                tally.add(name, f"bound {bound!r} of {how} is above {loss!r} of {other}")
     for how, each in found.items():
         check(name, how, each, problem, tally)
-        for other, loss in losses.items():
-            if each.bound > loss + CLOSE * scale:
-                tally.add(name, f"bound {each.bound!r} of {how} is above {loss!r} of {other}")
-        if best is not None and each.loss < least - CLOSE * scale:
+        if least is not None and each.loss < least - CLOSE * scale:
             tally.add(name, f"loss {each.loss!r} of {how} is below the least there is, {least!r}")
 
 
-def solve_by_all(name: str, problem: Any, gap: float, tally: Tally) -> dict[str, Solution]:
-    """Return what each method makes of a problem."""
-    found = {}
+def least_loss(name: str, best: Best, tally: Tally) -> float | None:
+    """Return the least loss by brute force; None if that fails."""
+    try:
+        return best()
+    except Exception:  # noqa: BLE001  whatever it is, it is a defect
+        tally.add_failure(name, "brute force")
+        return None
+
+
+def solve_by_all(
+    name: str, problem: Any, gap: float, tally: Tally
+) -> tuple[dict[str, Solution], dict[str, float]]:
+    """Return what each method makes of a problem, and the bound that each has for it."""
+    found, bounds = {}, {}
     for how, way in methods().items():
         start = time.monotonic()
         try:
@@ -179,16 +192,21 @@ def solve_by_all(name: str, problem: Any, gap: float, tally: Tally) -> dict[str,
         except (InvalidParameter, LicenceLimit):
             tally.refused[how] += 1
             continue
+        except InfeasibleProblem:  # which is a claim about the problem, as a solution's is
+            tally.failed[how] += 1
+            bounds[how] = np.inf
+            continue
         except MossError:  # a master whose arithmetic fails, and which is not believed
             tally.failed[how] += 1
             continue
         except Exception:  # noqa: BLE001  whatever it is, it is a defect
             tally.add_failure(name, how)
             continue
+        bounds[how] = found[how].bound
         tally.solved[how] += 1
         tally.proven[how] += found[how].status in (Status.OPTIMAL, Status.INFEASIBLE)
         tally.late[how] += time.monotonic() - start > LATE * LIMIT + 1.0
-    return found
+    return found, bounds
 
 
 def check(name: str, how: str, solution: Solution, problem: Any, tally: Tally) -> None:
@@ -197,7 +215,11 @@ def check(name: str, how: str, solution: Solution, problem: Any, tally: Tally) -
         return
     if solution.bound > solution.loss:
         tally.add(name, f"{how} has a bound above its own loss")
-    verified = solution.verify(problem)
+    try:
+        verified = solution.verify(problem)
+    except Exception:  # noqa: BLE001  whatever it is, it is a defect
+        tally.add_failure(name, f"the verification of {how}")
+        return
     if not verified.passed:
         tally.add(name, f"{how} does not verify:\n{verified}")
 
@@ -207,10 +229,10 @@ def examine_pool(problem: Any, tolerance: float, tally: Tally) -> None:
     name = f"problem {sum(tally.problems.values()) - 1} (list within {tolerance:g})"
     try:
         pool = solve_pool(problem, tolerance, EVERYTHING, Options(time_limit=POOL_LIMIT))
+        expected, losses = brute_force_pool(problem, tolerance)
     except Exception:  # noqa: BLE001  whatever it is, it is a defect
         tally.add_failure(name, "the list")
         return
-    expected, losses = brute_force_pool(problem, tolerance)
     tally.pools += 1
     limit = (1.0 + tolerance) * losses.min()
     for support in {tuple(each.tolist()) for each in pool} ^ set(expected):

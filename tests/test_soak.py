@@ -3,12 +3,13 @@
 from dataclasses import replace
 from itertools import islice
 
+import numpy as np
 import pytest
 from quality import soak
 from quality._page import made, markdown_table
 from quality._record import FOLDER, read_records
 
-from mossrules.exceptions import InvalidParameter, LicenceLimit, MossError
+from mossrules.exceptions import InfeasibleProblem, InvalidParameter, LicenceLimit, MossError
 from mossrules.solver import SolutionPool
 
 
@@ -78,9 +79,33 @@ def test_what_a_method_says_of_itself_is_counted(monkeypatch, error, counted):
     assert not tally.mismatches
 
 
-def test_a_list_that_cannot_be_made_is_a_mismatch(monkeypatch):
-    """The run goes on, and keeps what it has counted."""
-    monkeypatch.setattr(soak, "solve_pool", raising(ZeroDivisionError("in the list")))
+@pytest.mark.usefixtures("tree_only")
+def test_a_selection_that_is_denied_is_a_mismatch(monkeypatch):
+    """Where there is one; where there is none, the method was right."""
+    monkeypatch.setattr(soak, "solve", raising(InfeasibleProblem("none")))
+    kind, problem, best = next(soak.problems(5))
+    for least, mismatches in ((best, 1), (lambda: np.inf, 0)):
+        tally = soak.Tally()
+        soak.examine(kind, problem, least, 0.0, tally)
+        assert len(tally.mismatches) == mismatches
+
+
+@pytest.mark.usefixtures("tree_only")
+def test_a_check_that_fails_is_a_mismatch(monkeypatch):
+    """In `verify` or in brute force: the run goes on, and keeps what it has counted."""
+    monkeypatch.setattr(soak.Solution, "verify", raising(ZeroDivisionError("in verify")))
+    tally = soak.Tally()
+    kind, problem, _ = next(soak.problems(5))
+    soak.examine(kind, problem, raising(ZeroDivisionError("in brute force")), 0.0, tally)
+    assert ["in brute force" in each for each in tally.mismatches] == [True, False]
+    assert ["in verify" in each for each in tally.mismatches] == [False, True]
+    assert (tally.solved.total(), tally.listed) == (1, 0)
+
+
+@pytest.mark.parametrize("where", ["solve_pool", "brute_force_pool"])
+def test_a_list_that_cannot_be_made_is_a_mismatch(monkeypatch, where):
+    """By us or by brute force: the run goes on, and keeps what it has counted."""
+    monkeypatch.setattr(soak, where, raising(ZeroDivisionError("in the list")))
     tally = soak.Tally()
     soak.examine_pool(soak.random_problem(3), 0.3, tally)
     assert "in the list" in tally.mismatches[0]
