@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,14 +104,28 @@ class Visit:
         dialog.dismiss()
 
 
-def violations(page: Page) -> list[str]:
-    """Return what axe-core finds seriously inaccessible or worse, and in which elements."""
+_EXAMINE = """async ([options, others]) => {
+    const { violations } = await axe.run(options);
+    return violations.map(({ id, impact, help, nodes }) => ({
+        id, impact, help,
+        nodes: nodes
+            .filter(({ element }) => !(id in others && element.matches(others[id])))
+            .map(({ html }) => html),
+    }));
+}"""
+
+
+def violations(page: Page, others: Mapping[str, str] | None = None) -> list[str]:
+    """Return what axe-core finds seriously inaccessible or worse, and in which elements.
+
+    `others` has, by rule, a selector of elements that are not ours to mend and are left out.
+    """
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    options = {"preload": False, "resultTypes": ["violations"]}  # it fetches nothing
-    found = page.evaluate("(options) => axe.run(options)", options)["violations"]
+    options = {"preload": False, "elementRef": True, "resultTypes": ["violations"]}  # no fetching
+    found = page.evaluate(_EXAMINE, [options, dict(others or {})])
     return [
-        f"{each['id']} ({each['impact']}): {each['help']}: {node['html'][:200]}"
+        f"{each['id']} ({each['impact']}): {each['help']}: {html[:200]}"
         for each in found
         if each["impact"] in {"serious", "critical"}
-        for node in each["nodes"]
+        for html in each["nodes"]
     ]

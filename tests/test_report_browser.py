@@ -64,6 +64,21 @@ def test_a_bad_page_is_noticed(browser, tmp_path):
     assert [each.split(" ")[0] for each in found] == ["image-alt"]
 
 
+def test_what_is_not_ours_is_left_out_by_rule_and_element(browser, tmp_path):
+    """Not a rule wherever it is broken, nor an element whatever is wrong with it."""
+    path = tmp_path / "shared.html"
+    path.write_text(
+        '<!doctype html><html lang="en"><title>Shared</title><main><h1>Shared</h1>'
+        '<img id="ours"><img class="theirs"><a class="theirs" href="x.html"></a></main></html>',
+        encoding="utf-8",
+    )
+    with closing(Visit(browser, path)) as visit:
+        every, ours = violations(visit.page), violations(visit.page, {"image-alt": ".theirs"})
+    assert [each.split(" ")[0] for each in every] == ["image-alt", "image-alt", "link-name"]
+    assert ours == [every[0], every[2]]
+    assert "ours" in ours[0]
+
+
 # --- what the page shows --------------------------------------------------------------------------
 
 
