@@ -26,7 +26,7 @@ from quality._look import OTHERS, Look, look_at
 from quality._record import ROOT, Cell, Record
 from quality._site import Site, read_site
 
-__all__ = ["arguments", "run"]
+__all__ = ["arguments", "counts", "run"]
 
 BUILT = ROOT / "build" / "docs"
 TESTS = ("tests/test_docs.py", "tests/test_docs_commands.py")
@@ -89,9 +89,15 @@ def _build() -> tuple[int, list[str]]:
 def _test() -> tuple[int, int]:
     """Run the tests of the pages; return how many pass, and how many do not."""
     done = _python("-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS)
-    last = done.stdout.strip().rpartition("\n")[2]
+    return counts(done.stdout, done.returncode)
+
+
+def counts(printed: str, code: int) -> tuple[int, int]:
+    """Return how many tests pass by the last line of pytest, and how many fail or cannot be run."""
+    last = printed.strip().rpartition("\n")[2]
     found = Counter({word: int(number) for number, word in re.findall(r"(\d+) (\w+)", last)})
-    return found["passed"], found["failed"] + found["error"] or int(done.returncode != 0)
+    wrong = found["failed"] + found["error"] + found["errors"]
+    return found["passed"], wrong or int(code != 0)
 
 
 def _python(*words: str) -> subprocess.CompletedProcess[str]:
@@ -177,8 +183,8 @@ def _docstring_examples() -> int:
 def _notes(site: Site, look: Look) -> Iterator[str]:
     hosts = sorted({address.split("/")[2] for address in site.outside})
     yield (
-        f"Links to other sites ({', '.join(hosts)}) were not followed: there was no network. "
-        "`make linkcheck` does that."
+        f"Links to other sites ({', '.join(hosts)}) are not followed here; `make linkcheck` does "
+        "that."
     )
     yield from (f"Nothing was looked at in a browser, for want of {each}." for each in look.absent)
     yield f"axe-core also names, of others: {', '.join(name for *_, name in OTHERS)}."

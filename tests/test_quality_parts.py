@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from quality import limits
 from quality.determinism import Variation, compare
+from quality.documentation import counts
 from quality.interrupts import moments
 from quality.properties import examples
 
@@ -43,6 +44,20 @@ def test_what_differs_is_a_defect_where_it_must_not(name, part, value, every_bit
     found[name][part] = value
     row, wrong = compare(Variation("x", every_bit=every_bit), MODELS, found)
     assert len(wrong) == row["defects"] == defects
+
+
+@pytest.mark.parametrize(
+    ("last", "code", "expected"),
+    [
+        ("7 passed in 1.00s", 0, (7, 0)),
+        ("2 failed, 7 passed, 1 error in 1.00s", 1, (7, 3)),
+        ("1 failed, 7 passed, 2 errors in 1.00s", 1, (7, 3)),
+        ("7 passed in 1.00s", 2, (7, 1)),
+    ],
+)
+def test_tests_of_pages_are_counted_as_pytest_does(last, code, expected):
+    """One error or several; a run that ended early has a failure."""
+    assert counts(f"3 failed\n{last}\n", code) == expected
 
 
 def test_moments_are_spread_over_the_run():
