@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, PackageMetadata, distribution
 
 from packaging.licenses import canonicalize_license_expression
 from packaging.requirements import Requirement
@@ -25,6 +25,7 @@ ALLOWED = frozenset({
 })  # fmt: skip
 EXCEPTIONS = {"gurobipy": "Gurobi's own terms; an extra, for those who have a licence"}
 UNKNOWN = "unknown"
+LONGEST = 60  # characters of a name; what is longer is the text of a licence
 WORDS = {  # of packages that have no SPDX expression
     "Apache 2.0": "Apache-2.0",
     "Apache License 2.0": "Apache-2.0",
@@ -88,14 +89,30 @@ def _with_needs(
 
 
 def licence_of(package: Distribution) -> str:
-    """Return the licence that a package declares, as an SPDX expression if it can be told."""
+    """Return the licence that a package declares, as an SPDX expression if it can be told.
+
+    Without an expression there are a field and classifiers: all that they name has to be kept to,
+    and one name that is not known is enough to make the whole unknown.
+    """
     about = package.metadata
     if expression := about.get("License-Expression"):
         return str(canonicalize_license_expression(expression))
-    classifiers = [each.split(" :: ")[-1] for each in about.get_all("Classifier") or ()]
-    declared = [about.get("License", "").strip(), *classifiers]
-    names = (WORDS.get(each, each) for each in declared)  # the field says more than classifiers
-    return next((each for each in names if each in ALLOWED or each in WORDS.values()), UNKNOWN)
+    names = dict.fromkeys(WORDS.get(each, each) for each in _declared(about))
+    if any(each.startswith("BSD-") for each in names):
+        names.pop("BSD", None)  # the classifier, which does not say of which kind
+    known = all(each in ALLOWED or each in WORDS.values() for each in names)
+    return " AND ".join(names) if names and known else UNKNOWN
+
+
+def _declared(about: PackageMetadata) -> Iterator[str]:
+    """Yield the names of licences in the field and in classifiers."""
+    field = about.get("License", "").strip()
+    if field and len(field) <= LONGEST and "\n" not in field:
+        yield field
+    for classifier in about.get_all("Classifier") or ():
+        kind, *names = classifier.split(" :: ")
+        if kind == "License" and names != ["OSI Approved"]:  # which is no licence
+            yield names[-1]
 
 
 def is_allowed(expression: str) -> bool:

@@ -7,7 +7,13 @@ from packaging.requirements import Requirement
 from quality._requirements import project_requirements
 from quality.licences import UNKNOWN, is_allowed, licence_of, licences
 
-BSD = "Classifier: License :: OSI Approved :: BSD License"
+OSI = "Classifier: License :: OSI Approved"
+BSD = f"{OSI} :: BSD License"
+MIT = f"{OSI} :: MIT License"
+GPL = f"{OSI} :: GNU General Public License v3 (GPLv3)"
+SYSTEM = "Classifier: Operating System :: POSIX :: BSD"
+TEXT = "License: Copyright (c) 2015, all of us\n        Redistribution is permitted."
+LONG = f"License: {'Redistribution is permitted. ' * 5}"
 
 
 @pytest.fixture
@@ -70,22 +76,34 @@ def test_expressions_are_read_as_spdx_has_them(expression, allowed):
     assert is_allowed(expression) is allowed
 
 
-def test_what_a_package_declares_is_found_where_it_is_kept(tmp_path):
-    """The expression before the field, the field before classifiers; a text is none of them."""
-    fields = {
-        "MIT": ["License-Expression: MIT", "License: BSD License"],
-        "BSD-3-Clause": [
-            "License: BSD-3-Clause",
-            BSD,
-        ],
-        "BSD": ["License: Copyright, all", BSD],
-        UNKNOWN: ["License: as you like"],
-    }
-    for number, (licence, lines) in enumerate(fields.items()):
-        folder = tmp_path / f"{number}.dist-info"
-        folder.mkdir()
-        (folder / "METADATA").write_text("\n".join(["Name: a", *lines]) + "\n", "utf-8")
-        assert licence_of(Distribution.at(folder)) == licence
+@pytest.mark.parametrize(
+    ("lines", "licence"),
+    [
+        (["License-Expression: MIT", "License: BSD License"], "MIT"),
+        (["License: BSD-3-Clause", BSD], "BSD-3-Clause"),
+        (["License: MIT", BSD], "MIT AND BSD"),
+        ([MIT, BSD, OSI], "MIT AND BSD"),
+        ([TEXT, BSD], "BSD"),
+        ([LONG, BSD], "BSD"),
+        ([TEXT], UNKNOWN),
+        ([], UNKNOWN),
+        ([OSI], UNKNOWN),
+        ([SYSTEM], UNKNOWN),
+        (["License: as you like"], UNKNOWN),
+        (["License: as you like", MIT], UNKNOWN),
+        (["License: GPL", MIT], UNKNOWN),
+        (["License: MIT", GPL], UNKNOWN),
+        ([GPL, MIT, SYSTEM], UNKNOWN),
+        (["License: Proprietary", MIT], "Proprietary AND MIT"),
+    ],
+)
+def test_what_a_package_declares_is_found_where_it_is_kept(lines, licence, tmp_path):
+    """The expression, or else all that field and classifiers name; a text is none of them."""
+    folder = tmp_path / "a.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("\n".join(["Name: a", *lines]) + "\n", "utf-8")
+    assert licence_of(Distribution.at(folder)) == licence
+    assert is_allowed(licence) is (licence != UNKNOWN and "Proprietary" not in licence)
 
 
 def test_all_that_we_need_is_allowed():
