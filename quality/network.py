@@ -89,7 +89,8 @@ def run() -> Record:
             "commands give what they give with one. Only `reproduce`, which fetches, is left out."
         ),
         seen=(
-            f"{len(COMMANDS)} commands, {len(refused)} attempts to reach another machine, "
+            f"{len(COMMANDS)} runs of {len({words[0] for words in COMMANDS.values()})} commands, "
+            f"{len(refused)} attempts to reach another machine, "
             f"{len(attempts) - len(refused)} on this one, {files} files, "
             f"{sum(map(len, differ.values()))} different"
         ),
@@ -99,7 +100,7 @@ def run() -> Record:
         notes=[
             *([] if has_namespaces else ["This machine has no network namespaces to try it in."]),
             *(f"Attempted: {each}" for each in refused[:20]),
-            f"The commands: {', '.join(COMMANDS)}.",
+            f"The runs: {', '.join(COMMANDS)}.",
             "Files that differ in moments and durations only are not different.",
         ],
     )
