@@ -26,15 +26,22 @@ from stopping import BEFORE, COMMANDS, Command, Defect, Moment, finish, input_fi
 
 __all__ = ["arguments", "moments", "run"]
 
-ENDS = ("had finished", "whole result", "result so far", "without a result", "killed", BEFORE)
+STOPPED = ("whole result", "result so far", "without a result", "killed", BEFORE)
+COUNTED = ("had finished", *STOPPED, "went on", "defects")
 CALLS = str(Path(__file__).with_name("_calls.py"))
 WITHIN = 12  # calls of each kind in a process that goes on
 
 
 def moments(rng: Random, count: int, seconds: float) -> Sequence[Moment]:
-    """Return moments of so long a run: half of them Ctrl-C, the rest twice, SIGTERM and SIGKILL."""
+    """Return moments of so long a run, in order, each with a signal of any kind.
+
+    Half of them are Ctrl-C, the rest Ctrl-C twice, SIGTERM and SIGKILL. Which comes when is drawn,
+    as else each kind would always meet the same part of the run.
+    """
+    kinds = [number % 6 for number in range(count)]
+    rng.shuffle(kinds)
     found = []
-    for number in range(count):
+    for number, kind in enumerate(kinds):
         at = (number + rng.random()) / count * seconds
         found.append(
             (
@@ -43,10 +50,17 @@ def moments(rng: Random, count: int, seconds: float) -> Sequence[Moment]:
                 Moment(at, at_file=True),
                 Moment(at, again=rng.uniform(0.0, 0.5)),
                 Moment(at),
-                Moment(at, signal.SIGKILL, at_file=number % 16 == 5),
-            )[number % 6]
+                Moment(at, signal.SIGKILL, at_file=rng.random() < 0.25),
+            )[kind]
         )
     return found
+
+
+def kind_of(moment: Moment) -> str:
+    """Return by what a command is stopped, in words."""
+    if moment.again is not None:
+        return "Ctrl-C twice"
+    return "Ctrl-C" if moment.number == signal.SIGINT else signal.Signals(moment.number).name
 
 
 class Trials:
@@ -55,6 +69,7 @@ class Trials:
     def __init__(self, command: Command, folder: Path) -> None:
         self.command, self.folder = command, folder
         self.seen: Counter[str] = Counter()
+        self.again: Counter[str] = Counter()  # runs to the end, by what had stopped the one before
         self.shortest, self.expected = finish(command, self._fresh("undisturbed"))
 
     def _fresh(self, name: str) -> Path:
@@ -62,13 +77,15 @@ class Trials:
         return Path(shutil.copytree(self.folder / "inputs", self.folder / name))
 
     def run(self, rng: Random, count: int) -> None:
-        """Stop the command so many times; after every third trial let it go on to its end."""
+        """Stop the command so many times; after a third of the trials let it go on to its end."""
+        goes_on = set(rng.sample(range(count), round(count / 3)))
         for number, moment in enumerate(moments(rng, count, self.shortest)):
             folder = self._fresh("stopped")
             try:
                 self.seen[stop(self.command, folder, moment, self.expected).where] += 1
-                if number % 3 == 2:
+                if number in goes_on:
                     self._go_on(folder)
+                    self.again[kind_of(moment)] += 1
             except Defect as defect:
                 self.seen["defects"] += 1
                 print(f"DEFECT {self.command.name}, {moment}:\n{defect}", flush=True)
@@ -103,7 +120,7 @@ def within_a_process(seed: int) -> Counter[str]:
 
 def run(count: int, seed: int, only: str | None) -> Record:
     """Stop each command so many times, or one of them."""
-    begun, seen = time.monotonic(), {}
+    begun, seen, again = time.monotonic(), {}, Counter[str]()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "inputs").mkdir()
@@ -112,11 +129,12 @@ def run(count: int, seed: int, only: str | None) -> Record:
             trials = Trials(command, folder)
             trials.run(Random(f"{command.name} {seed}"), count)  # noqa: S311  no secrets
             seen[command.name] = trials.seen
+            again += trials.again
             spent = time.monotonic() - begun
             print(f"{spent:.0f} s, {command.name}: {dict(trials.seen)}", flush=True)
     within = within_a_process(seed)
     defects = sum(each["defects"] for each in (*seen.values(), within))
-    went_on = sum(each["went on"] for each in seen.values())
+    stopped = sum(each[end] for each in seen.values() for end in STOPPED)
     return Record(
         title="Stopped at any moment",
         asked=(
@@ -126,21 +144,24 @@ def run(count: int, seed: int, only: str | None) -> Record:
             "the old or the new ones."
         ),
         seen=(
-            f"{count * len(seen):,} stops of {len(seen)} commands and {within['calls']:,} of calls "
-            f"in a process that goes on, {defects:,} defects; {went_on:,} commands run again"
+            f"{count * len(seen):,} trials of {len(seen)} commands, of which {stopped:,} were "
+            f"stopped before their end, and {within['stopped']:,} of {within['calls']:,} calls in "
+            f"a process that goes on; {defects:,} defects; {again.total():,} commands run again"
         ),
         passed=not defects,
         command=f"python -m quality interrupts {count} --seed {seed}",
         table=[
-            {"Command": name, **{end: each[end] for end in (*ENDS, "went on", "defects")}}
-            for name, each in seen.items()
+            {"Command": name, **{end: each[end] for end in COUNTED}} for name, each in seen.items()
         ],
         notes=[
             (
-                f"{within['stopped']:,} of the calls in one process were stopped, the others had "
-                "ended before: fits, searches, frontiers and evaluations, on two threads. "
-                "Afterwards threads and child processes are as before, and the next fit finds the "
-                "same model."
+                "By what those had been stopped that were run again: "
+                f"{', '.join(f'{kind} {n}' for kind, n in sorted(again.items())) or 'none were'}."
+            ),
+            (
+                "Calls in one process are fits, searches, frontiers and evaluations, on two "
+                "threads. Afterwards threads and child processes are as before, and the next fit "
+                "finds the same model."
             ),
             (
                 f"'{BEFORE}': the signal came before the first line of ours, so that what is said "
@@ -152,6 +173,6 @@ def run(count: int, seed: int, only: str | None) -> Record:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Say what may be asked for."""
-    parser.add_argument("count", type=int, nargs="?", default=12, help="stops of each command")
+    parser.add_argument("count", type=int, nargs="?", default=12, help="trials of each command")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=COMMANDS, help="one command")

@@ -2,14 +2,18 @@
 
 import copy
 import signal
+from collections import Counter
+from pathlib import Path
 from random import Random
 
 import pytest
-from quality import limits
+from quality import interrupts, limits
 from quality.determinism import Variation, compare
 from quality.documentation import counts
-from quality.interrupts import moments
+from quality.interrupts import Trials, kind_of, moments
 from quality.properties import examples
+
+from stopping import COMMANDS, Ended
 
 MODELS = {
     name: {
@@ -67,6 +71,24 @@ def test_moments_are_spread_over_the_run():
     assert {each.number for each in found} == {signal.SIGINT, signal.SIGTERM, signal.SIGKILL}
     assert sum(each.again is not None for each in found) == 2
     assert any(each.at_file for each in found)
+
+
+def test_kinds_moments_and_going_on_are_independent(monkeypatch):
+    """Any kind comes in any part of the run, and after any kind a command is run again."""
+    monkeypatch.setattr(interrupts, "finish", lambda *_: (6.0, {}))
+    monkeypatch.setattr(interrupts, "stop", lambda *_: Ended(130, "without a result", ""))
+    monkeypatch.setattr(Trials, "_fresh", lambda self, name: self.folder / name)
+    met, again = set(), Counter()
+    for seed in range(100):
+        rng = Random(seed)  # noqa: S311  no secrets
+        met |= {(int(each.seconds), kind_of(each)) for each in moments(rng, 6, 6.0)}
+        trials = Trials(COMMANDS["demo"], Path("nowhere"))
+        trials.run(rng, 6)
+        assert trials.seen == {"without a result": 6, "went on": 2}
+        again += trials.again
+    kinds = {"Ctrl-C", "Ctrl-C twice", "SIGTERM", "SIGKILL"}
+    assert met == {(part, kind) for part in range(6) for kind in kinds}
+    assert set(again) == kinds
 
 
 def test_examples_are_those_that_hypothesis_counts():
