@@ -2,6 +2,7 @@
 
 import copy
 import signal
+import subprocess
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -106,3 +107,44 @@ def test_a_bound_above_a_loss_is_refused():
     limits.check(1.0, 1.0 + 1e-12)
     with pytest.raises(AssertionError, match="above the loss"):
         limits.check(1.0, 1.1)
+
+
+@pytest.mark.parametrize(
+    ("clock", "cpu", "late"),
+    [(1.5, 1.5, False), (3.5, 3.0, True), (9.0, 0.5, False), (12.5, 0.0, True)],
+)
+def test_a_search_is_late_by_the_time_it_had_or_by_far(clock, cpu, late, monkeypatch):
+    """Where it did not run, others did; but one that waits for ever is late as well."""
+    ticks = {"monotonic": iter([0.0, clock]), "process_time": iter([0.0, cpu])}
+    for name, each in ticks.items():
+        monkeypatch.setattr(limits.time, name, each.__next__)
+    times = limits.Times()
+    assert limits.try_way(lambda *_: (1.0, 0.5, "time limit"), None, 1.0, times) == (1.0, 0.5)
+    monkeypatch.undo()
+    assert bool(times.defects) is late
+    assert times.row("a")["worst by the clock"] == clock - 1.0
+
+
+def test_a_way_that_fails_is_a_defect_and_others_are_tried(monkeypatch):
+    """Be it refused by a check of its bound, or by anything else."""
+
+    def refused(_problem, _seconds):
+        limits.check(1.0, 1.1)
+
+    ways = {"bad": refused, "worse": lambda *_: 1 // 0, "good": lambda *_: (1.0, 0.5, "optimal")}
+    monkeypatch.setattr(limits, "WAYS", ways)
+    monkeypatch.setattr(limits, "table_candidates", lambda: None)
+    rows, defects = limits.try_time(1, 0)
+    assert [row["ended"] for row in rows] == ["failed", "failed", "optimal"]
+    assert [each.split(":")[0] for each in defects] == ["bad"] * 3 + ["worse"] * 3
+    assert "above the loss" in defects[0]
+
+
+def test_a_process_that_fails_is_a_defect_and_others_are_tried(monkeypatch, tmp_path):
+    """What it said last is named."""
+    done = subprocess.CompletedProcess([], 1, "", "Traceback\nerror: no room\n")
+    monkeypatch.setattr(limits, "_process", lambda *_: done)
+    said, defects = limits.try_memory(tmp_path)
+    assert said == []
+    assert [each.split(":")[0] for each in defects] == ["try_nodes", "try_files", "try_starving"]
+    assert all("no room" in each for each in defects)
