@@ -54,6 +54,7 @@ lock: $(VENV)/.dev
 		--resolution lowest-direct --constraint requirements/minimum.in \
 		--output-file requirements/minimum.txt
 
+# The lock of the core has no hatchling, so that pip fetches one, for this build alone.
 $(VENV)/.core: pyproject.toml requirements/core.txt | $(VENV)/.python
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/core.txt
 	$(BIN)/python -m pip install --quiet --no-deps --editable .

@@ -15,6 +15,7 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
     """Install the lowest releases and the clone, and run the tests."""
     python = make_environment("minimum")
     install(python, "--require-hashes", "--requirement", PINS / "minimum.txt")
+    # By the newest hatchling: this lock has what the package needs to run, and no tools to build.
     install(python, "--no-deps", "--editable", ".")
     used = versions(python)
     return suite_record(

@@ -15,7 +15,8 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
     """Install the lock and the clone, and run the tests."""
     python = make_environment("suite")
     install(python, "--require-hashes", "--requirement", PINS / "development.txt")
-    install(python, "--no-deps", "--editable", ".")
+    # By the hatchling of the lock.
+    install(python, "--no-deps", "--no-build-isolation", "--editable", ".")
     return suite_record(
         run_suite(python, "suite", workers, only),
         versions(python),
