@@ -31,7 +31,7 @@ __all__ = [
 BUILD = ROOT / "build"
 AREAS = {  # by how the names of their files begin; the first that fits
     "tables, files and clusters": (
-        "binning chunks clusters columns encoded files fuzz grid reliability table training"
+        "binning chunks clusters columns encoded files fuzz grid reliability table"
     ),
     "candidate rules": "candidates draws forest generators patterns pool rules tree",
     "statistics and solver": (
@@ -45,7 +45,7 @@ AREAS = {  # by how the names of their files begin; the first that fits
     "figures and report": "plots report",
     "command line": "cli doctor",
     "experiments and benchmarks": "benchmarks experiments",
-    "documentation and project": "docs imports licences lock network quality soak suite warn wheel",
+    "documentation and project": "docs imports licences lock network quality soak suite warn",
 }
 MAIN = (
     *("numpy", "scipy", "scikit-learn", "numba", "highspy", "narwhals", "joblib", "jinja2"),

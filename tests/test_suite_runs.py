@@ -5,7 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from quality._suite import clean_environment, read_outcome, suite_record, versions
+from quality._suite import (
+    AREAS,
+    area_of,
+    clean_environment,
+    read_outcome,
+    suite_record,
+    versions,
+)
 from quality.minimum import release_table
 from quality.wheel import NEEDED, sdist_faults, wheel_faults
 
@@ -62,6 +69,14 @@ def test_a_record_names_failures_and_reasons(outcome):
     assert any("test_cannot_run" in note for note in record.notes)
     assert "Skipped, 1: no such machine" in record.notes
     assert record.made_by["numpy"] == "2.0.0"
+
+
+def test_every_file_of_tests_has_an_area():
+    """And every word of an area begins the name of a file."""
+    files = [path.stem for path in Path(__file__).parent.glob("test_*.py")]
+    assert [each for each in files if area_of(each) == "other"] == []
+    words = {word for names in AREAS.values() for word in names.split()}
+    assert words == {each.split("_")[1] for each in files}
 
 
 def test_a_run_that_ended_early_is_none(tmp_path):
