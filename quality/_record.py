@@ -32,7 +32,9 @@ def made_by() -> Mapping[str, str]:
 
 
 def commit_of(clone: Path) -> str:
-    """Return the commit of a clone, marked where anything but records differs; empty if none.
+    """Return the commit of a clone, marked where anything but records differs.
+
+    It is empty outside of a clone, and where there is no git or one that will not read the folder.
 
     Unlike the library's own mark, this one counts files that git does not know yet: a new test or
     module takes part in what is run.
@@ -40,8 +42,12 @@ def commit_of(clone: Path) -> str:
     if not (clone / ".git").exists():
         return ""
     others = (".", *(f":(exclude){each}" for each in WRITTEN))
-    changed = _git(clone, "status", "--porcelain", "--untracked-files=all", "--", *others)
-    return _git(clone, "rev-parse", "--short=12", "HEAD") + ("-dirty" if changed else "")
+    try:
+        commit = _git(clone, "rev-parse", "--short=12", "HEAD")
+        changed = _git(clone, "status", "--porcelain", "--untracked-files=all", "--", *others)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return commit + ("-dirty" if changed else "")
 
 
 def _git(clone: Path, *words: str) -> str:
