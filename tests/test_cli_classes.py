@@ -1,4 +1,4 @@
-"""The commands fit and predict for a target that is a class."""
+"""Commands on a target that is a class: fit and predict, and those that are for numbers."""
 
 import csv
 import io
@@ -93,3 +93,27 @@ def test_numbers_stay_numbers_unless_asked(folder):
     mixed = run("fit", folder / "mixed.csv", "-t", "y", *QUICK)
     assert mixed.exit_code != 0
     assert "many" in mixed.stderr
+
+
+@pytest.mark.parametrize("command", ["frontier", "stability"])
+@pytest.mark.parametrize("name", ["iris.csv", "iris.parquet"])
+def test_commands_for_numbers_say_so(folder, command, name):
+    """A class is not a mistake in the file: the sentence names commands that take it."""
+    if name.endswith("parquet"):
+        parquet = pytest.importorskip("pyarrow.parquet", reason="it is in the extra parquet")
+        table = pytest.importorskip("pyarrow.csv").read_csv(folder / "iris.csv")
+        parquet.write_table(table, folder / name)
+    told = run(command, folder / name, "-t", "species", *QUICK)
+    assert told.exit_code == 1
+    assert "'species' is a class, and this command is for numbers; fit, report" in told.stderr
+
+
+@pytest.mark.parametrize("command", ["frontier", "stability"])
+def test_a_word_among_numbers_is_still_a_mistake(tmp_path, command):
+    """Where other rows of the target have numbers, the line with the word is named."""
+    path = tmp_path / "data.csv"
+    path.write_text("a,y\n1,2\n2,ten\n3,4\n")
+    told = run(command, path, "-t", "y", *QUICK)
+    assert told.exit_code == 1
+    assert "line 3: column 'y' is 'ten', which is not a number" in told.stderr
+    assert "class" not in told.stderr

@@ -292,7 +292,7 @@ def test_a_complete_frontier_can_be_asked_for(folder):
     [
         (["fit", "none.csv", "-t", "y"], "none.csv does not exist"),
         (["fit", "data.csv", "-t", "progresion"], "Did you mean 'progression'?"),
-        (["frontier", "data.csv", "-t", "sex"], "line 2: column 'sex' is 'male', which is not"),
+        (["frontier", "data.csv", "-t", "sex"], "'sex' is a class, and this command is for"),
         (["fit", "data.parquet", "-t", "sex", "--task", "regression"], "it must be numeric"),
         (["fit", "data.csv", "-t", "bmi"], "bmi has 64 missing"),
         (["fit", "data.csv", "-t", "progression", "--drop", "id"], "no column 'id'"),

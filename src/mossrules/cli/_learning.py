@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mossrules._signals import hold_signals, interrupted_by
 from mossrules.cli._console import errors, progress
 from mossrules.cli._options import Choice, Cluster, Engine, File, Forest, Moss, Task
-from mossrules.exceptions import InvalidParameter, MissingDependency, SolveLimitWarning
+from mossrules.exceptions import (
+    InvalidFile,
+    InvalidParameter,
+    MissingDependency,
+    SolveLimitWarning,
+)
 
 if TYPE_CHECKING:
     from mossrules.constraints import Constraint
@@ -33,7 +38,7 @@ __all__ = [
     "moss_parameters",
     "number_or_word",
     "read_for_task",
-    "read_training_file",
+    "read_numbers",
     "scan_for_task",
 ]
 
@@ -123,6 +128,35 @@ def read_for_task(file: File, task: Task) -> tuple[Columns, Task]:
 def scan_for_task(file: File, task: Task, engine: Engine) -> tuple[Table, Task]:
     """Return the same as a table that stays in its file."""
     return _for_task(file, task, partial(scan_training_file, engine))
+
+
+def read_numbers(file: File) -> Columns:
+    """Return the columns to learn from, for a command that takes no classes."""
+    try:
+        table = read_training_file(file)
+    except InvalidFile:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it is read again to see what the target is
+            _refuse_class(file, read_training_file(file, Task.AUTO))
+        raise
+    _refuse_class(file, table)
+    return table
+
+
+def _refuse_class(file: File, columns: Columns) -> None:
+    """Say that a target of words is not for this command; a word among numbers is a mistake."""
+    from mossrules.columns import Kind  # noqa: PLC0415  loads narwhals
+    from mossrules.table import Table, target_column  # noqa: PLC0415
+
+    table = Table.from_any(columns)
+    column = target_column(table, file.target)
+    if column.kind in (Kind.NUMERIC, Kind.BOOLEAN):
+        return
+    if not any(map(_is_number, column.read(0, table.n_rows).tolist())):
+        raise InvalidParameter(
+            f"The target {file.target!r} is a class, and this command is for numbers; fit, report "
+            "and compare take classes."
+        )
 
 
 def _for_task(file: File, task: Task, read: Callable[[File, Task], Read]) -> tuple[Read, Task]:

@@ -16,7 +16,7 @@ from mossrules.cli._learning import (
     forest_parameters,
     learn,
     moss_parameters,
-    read_training_file,
+    read_numbers,
 )
 from mossrules.cli._tables import frontier_rows, frontier_table
 from mossrules.exceptions import InvalidParameter
@@ -64,7 +64,7 @@ def frontier(
             check_place(path)
     if plot is not None:
         check_plot(plot)
-    table = read_training_file(file)
+    table = read_numbers(file)
     model = learn(
         table,
         file.target,

@@ -14,7 +14,7 @@ from mossrules.cli._learning import (
     forest_parameters,
     moss_parameters,
     number_or_word,
-    read_training_file,
+    read_numbers,
 )
 from mossrules.cli._tables import consistency_table, measures_content, measures_table
 from mossrules.exceptions import InvalidParameter
@@ -60,7 +60,7 @@ def stability(
         raise InvalidParameter(f"--share is {share!r}; pass a part of the folds in (0, 1].")
     if checkpoint is not None:
         check_place(checkpoint)
-    table = read_training_file(file)
+    table = read_numbers(file)
     model = make_model(
         max_rules=max_rules,
         stability=number_or_word(level),
