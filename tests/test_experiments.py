@@ -56,6 +56,7 @@ def squares(monkeypatch):
     stops = []
     experiment = Experiment(
         "squares",
+        "What squares are",
         "Numbers, squared.",
         Settings(),
         Settings((1,)),
@@ -336,6 +337,7 @@ def test_a_page_has_all_runs_and_leads_to_their_rows(squares, tmp_path):
     text = page.read_text()
     assert text.index("protocol `paper`") < text.index("protocol `ours`")
     assert text.index("By night.") < text.index("protocol `paper`")
+    assert "\n## What squares are (squares, protocol `ours`)\n" in text
     assert text.count("not to be quoted") == 1
     assert text.count("2 of 3 tasks") == 1
     for target in re.findall(r"\]\((page/[^)]+)", text):

@@ -209,6 +209,7 @@ def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
 
 EXPERIMENT = Experiment(
     "approximate",
+    "What the approximate algorithm costs",
     "The approximate algorithm over prices of stability, beside exact choices.",
     Settings(),
     Settings(prices=10, shares=(1.0, 0.9, 0.7, 0.5), folds=5, n_trees=300, seconds=2.0, rows=3000),

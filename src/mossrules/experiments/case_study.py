@@ -214,6 +214,7 @@ def draw(display: ConsistencyDisplay | StructureDisplay) -> Figure:
 
 EXPERIMENT = Experiment(
     "case-study",
+    "Two case studies",
     "What every re-analysis finds: crime in communities, and the age of abalone.",
     Settings(),
     Settings(analyses=3, n_trees=100, forest_trees=30),

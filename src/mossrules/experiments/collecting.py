@@ -111,10 +111,11 @@ def _short(value: Any) -> Any:
 
 def _section(run: Run, shown: Presentation, folder: str, figures: Sequence[str]) -> str:
     """Return what the page says of a run."""
+    protocol = run.described["protocol"]
     parts = [
-        f"## {run.experiment.name}, protocol `{run.described['protocol']}`",
+        f"## {run.experiment.heading} ({run.experiment.name}, protocol `{protocol}`)",
         run.experiment.title,
-        PROTOCOLS[run.described["protocol"]],
+        PROTOCOLS[protocol],
     ]
     parts += [QUICK] if run.described["quick"] else []
     for each in shown.tables:

@@ -304,6 +304,7 @@ def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
 
 EXPERIMENT = Experiment(
     "epm",
+    "What floors learn from each other",
     "Integer programs, nodes and seconds of 100 floors, with re-use between them and without.",
     Settings(),
     Settings(sizes=(SIZES[0].name,), floors=10, seconds=2.0),

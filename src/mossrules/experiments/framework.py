@@ -67,6 +67,7 @@ class Experiment(Generic[Settings]):
     """One experiment; see the module for its parts."""
 
     name: str
+    heading: str  # what it shows, in a few words
     title: str  # one sentence
     full: Settings
     quick: Settings

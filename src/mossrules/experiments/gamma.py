@@ -26,6 +26,7 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
 
 EXPERIMENT = Experiment(
     "gamma",
+    "How much the ridge matters",
     "Accuracy and stability of MOSS at several ridges.",
     Settings(VALUES),
     Settings(VALUES, datasets=QUICK_DATASETS, seconds=2.0),

@@ -31,6 +31,7 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
 
 EXPERIMENT = Experiment(
     "k",
+    "How much the number of rules matters",
     "Accuracy and stability of MOSS with 5 to 25 rules.",
     Settings(VALUES, gamma=GAMMA),
     Settings(VALUES, gamma=GAMMA, datasets=QUICK_DATASETS, seconds=2.0),

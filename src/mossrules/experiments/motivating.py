@@ -111,6 +111,7 @@ def draw(display: ConsistencyDisplay) -> Figure:
 
 EXPERIMENT = Experiment(
     "motivating",
+    "Which rules come out again",
     "Nine rules from five splits of the galaxy data, by SIRUS, RuleFit and MOSS.",
     Settings(),
     Settings(n_trees=200),

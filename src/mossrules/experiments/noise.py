@@ -101,6 +101,7 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
 
 EXPERIMENT = Experiment(
     "noise",
+    "Learners on candidates from noisy targets",
     "All learners on candidates from trees of noisy targets: ranks in accuracy and stability.",
     Settings(),
     Settings(("auto_price", "ESL", "visualizing_galaxy"), folds=5),

@@ -296,6 +296,7 @@ def _median(values: Sequence[float]) -> float | None:
 
 EXPERIMENT = Experiment(
     "peers",
+    "Other packages on the same folds",
     "Other packages on the same folds: SIRUS, RuleFit, FIGS and EBM beside MOSS.",
     Settings(),
     Settings(("ESL", "no2"), folds=3, n_trees=200),

@@ -88,6 +88,7 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
 
 EXPERIMENT = Experiment(
     "performance",
+    "Accuracy and stability of learners on thirty tables",
     "Accuracy against stability on thirty datasets: the paper's learners, or our default.",
     Settings(),
     Settings(

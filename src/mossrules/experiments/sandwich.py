@@ -143,6 +143,7 @@ def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
 
 EXPERIMENT = Experiment(
     "sandwich",
+    "Choices near the largest stability are the easiest",
     "Seconds to solve against the stability floor: the nearer to the largest, the easier.",
     Settings(),
     Settings(least=0.93, floors=8, n_trees=200, seconds=2.0),

@@ -99,6 +99,7 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
 
 EXPERIMENT = Experiment(
     "seeds",
+    "What a shared seed does to stability",
     "Stability between folds that share a seed, and between folds that do not.",
     Settings(),
     Settings(("vinnie", "auto_price", "visualizing_galaxy", "ESL"), folds=5, seconds=2.0),

@@ -142,6 +142,7 @@ def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
 
 EXPERIMENT = Experiment(
     "sliding-window",
+    "What an exact choice gains over the most frequent rules",
     "In-sample stability against loss of windows over the most frequent rules, and the frontier.",
     Settings(),
     Settings(windows=5, n_trees=200, seconds=30.0),

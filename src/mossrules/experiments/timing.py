@@ -245,6 +245,7 @@ def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
 
 EXPERIMENT = Experiment(
     "timing",
+    "How long exact choices take",
     "Seconds of exact ways to solve one problem, at the paper's eight sizes and ten floors.",
     Settings(),
     Settings(sizes=(SMALL, (150, 250)), gammas=("medium",), floors=3, seconds=1.0),
