@@ -10,10 +10,10 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_diabetes
 
 from mossrules import MossRegressor
-from mossrules.constraints import AtMostFeatures, NeverUse, OnlyUp
+from mossrules.constraints import AtMostFeatures, Increasing, NeverUse
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-demands = [NeverUse("sex"), AtMostFeatures(3), OnlyUp("bmi", "bp")]
+demands = [NeverUse("sex"), AtMostFeatures(3), Increasing("bmi", "bp")]
 free = MossRegressor(max_rules=6, n_trees=200).fit(X, y)
 bound = MossRegressor(max_rules=6, n_trees=200, constraints=demands).fit(X, y)
 print(bound.rules_)
