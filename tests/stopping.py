@@ -349,9 +349,11 @@ def _check_files(command: Command, folder: Path, before: Written, *, killed: boo
     patterns = [*command.outputs, *command.records]
     for name in sorted(_files(folder).keys() - before.keys()):
         path = Path(name)
-        if killed and path.suffix == ".tmp":  # which the next run writes over
-            path = path.with_suffix("")
-        if not any(path.match(pattern) for pattern in patterns):
+        if killed and path.match(".mossrules-*.tmp"):  # which the next one to write there removes
+            known = any(path.parent == Path(pattern).parent for pattern in patterns)
+        else:
+            known = any(path.match(pattern) for pattern in patterns)
+        if not known:
             raise Defect(f"{name} is left")
     for record in command.records:
         if (folder / record).exists():

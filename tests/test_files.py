@@ -2,8 +2,10 @@ import gc
 import gzip
 import importlib.util
 import math
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mossrules import _files
 from mossrules._files import check_place, write_file
 from mossrules.columns import Kind
 from mossrules.exceptions import (
@@ -433,6 +436,89 @@ def test_places_that_cannot_be_written_are_named(tmp_path, monkeypatch):
     with pytest.raises(InvalidFile, match="No space left on device"):
         write_file(tmp_path / "out.txt", "x")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_without_permission_is_named_before_the_work(tmp_path, monkeypatch):
+    """Also to root, to whom all is permitted but on a disc that is only to be read."""
+    monkeypatch.setattr("mossrules._files.os.access", lambda *_: False)
+    with pytest.raises(InvalidFile, match="not permitted there; choose another path"):
+        check_place(tmp_path / "out.txt")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="lengths are those of POSIX")
+def test_a_name_that_is_too_long_is_named(tmp_path):
+    """One that is as long as names can be is written."""
+    with pytest.raises(InvalidFile, match=r"cannot be written .*too long"):
+        check_place(tmp_path / ("a" * 300))
+    path = tmp_path / ("a" * 255)
+    write_file(path, "x")
+    assert path.read_text() == "x"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are those of POSIX")
+def test_what_is_no_file_is_written_to_and_stays(tmp_path):
+    """A pipe, for one: whoever reads it gets the content."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        got = pool.submit(pipe.read_text)
+        write_file(pipe, "content")
+        assert got.result(60) == "content"
+    assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")
+def test_links_modes_and_other_files_stay(tmp_path):
+    """The file that a link names is written, with its mode, and no name of the user's is used."""
+    (tmp_path / "folder").mkdir()
+    place, link, own = tmp_path / "folder" / "out", tmp_path / "out.csv", tmp_path / "out.csv.tmp"
+    place.write_text("old")
+    place.chmod(0o640)
+    link.symlink_to(place)
+    own.write_text("the user's")
+    write_file(link, "new")
+    assert link.is_symlink()
+    assert place.read_text() == "new"
+    assert place.stat().st_mode & 0o777 == 0o640
+    assert own.read_text() == "the user's"
+    before = os.umask(0o027)
+    try:
+        write_file(tmp_path / "fresh", "new")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "fresh").stat().st_mode & 0o777 == 0o640
+
+
+def test_writers_of_one_path_do_not_disturb_each_other(tmp_path):
+    """At any time the file is that of one of them, whole."""
+    path, contents = tmp_path / "shared", [letter * 100_000 for letter in "abc"]
+    write_file(path, contents[0])
+
+    def write_often(content):
+        for _ in range(10):
+            write_file(path, content)
+            assert path.read_text() in contents
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(write_often, contents))
+    assert [each.name for each in tmp_path.iterdir()] == ["shared"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, files that are open are kept")
+def test_only_what_the_dead_have_left_is_removed(tmp_path):
+    """Those who write to the same folder meanwhile, here or on other machines, keep their files."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    here, names = _files._host(), {}
+    for what, host, process in (
+        ("dead", here, ended.pid), ("alive", here, os.getpid()), ("elsewhere", "other", ended.pid),
+        ("long ago", "other", ended.pid),
+    ):  # fmt: skip
+        names[what] = tmp_path / f".mossrules-{host}-{process}-{len(names)}.tmp"
+        names[what].write_text("half of")
+    os.utime(names["long ago"], (0, 0))
+    write_file(tmp_path / "out", "new")
+    assert [what for what, path in names.items() if path.exists()] == ["alive", "elsewhere"]
 
 
 def test_a_line_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
