@@ -10,8 +10,8 @@ import mossrules
 PACKAGE = Path(mossrules.__file__).parent
 # One direction of flow: a module imports only from its left.
 FLOW = [
-    "_version", "_signals", "_provenance", "_typing", "_warn", "exceptions", "_checks", "_files",
-    "_frames", "_kernels", "columns", "chunks",
+    "_version", "_signals", "_provenance", "_typing", "_cached", "_warn", "exceptions", "_checks",
+    "_files", "_frames", "_kernels", "columns", "chunks",
     "table", "files", "grid", "training", "clusters", "binning", "encoded", "forest",
     "generators", "rules", "pool", "statistics", "patterns",
     "solver._kernels", "solver.limits", "solver.selection", "solver.problem", "solver.logistic",

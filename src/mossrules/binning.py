@@ -15,11 +15,12 @@ import operator
 from collections import Counter
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mossrules._cached import cached_property
 from mossrules._checks import check_integer
 from mossrules._kernels.draws import ROW_SAMPLE, hash_rows, stream_key
 from mossrules._kernels.encoding import encode_numbers

@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from functools import cached_property, partial
+from functools import partial
 from numbers import Real
 from typing import Any, NoReturn
 
 import narwhals as nw
 import numpy as np
 
+from mossrules._cached import cached_property
 from mossrules._typing import AnyArray
 from mossrules.exceptions import InvalidColumn, MossError, UnsupportedType
 

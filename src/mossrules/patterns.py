@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
+from mossrules._cached import cached_property
 from mossrules._kernels.logistic import column_sums
 from mossrules._typing import AnyArray, BitArray, BoolArray, FloatArray, IntArray
 from mossrules.binning import Binning

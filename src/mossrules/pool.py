@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 
+from mossrules._cached import cached_property
 from mossrules._checks import check_integer
 from mossrules._typing import FloatArray, IntArray
 from mossrules.binning import Binning

@@ -14,11 +14,11 @@ P is the minimax concave penalty; `_kernels/blocks.py` has its formula and how t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from mossrules._cached import cached_property
 from mossrules._kernels.blocks import descend_blocks
 from mossrules._typing import FloatArray, IntArray
 from mossrules.baselines._design import Design

@@ -22,11 +22,11 @@ Rows with the same columns count as one, with the weight of all and their mean c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.special import entr, expit
 
+from mossrules._cached import cached_property
 from mossrules._kernels.lasso import descend_lasso
 from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
 from mossrules.candidates import Candidates

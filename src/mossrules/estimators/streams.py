@@ -11,11 +11,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mossrules._cached import cached_property
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.chunks import Progress
 from mossrules.columns import Column, Label

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from hashlib import blake2b
 from time import perf_counter
 from typing import Any
@@ -15,6 +14,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from mossrules._cached import cached_property
 from mossrules._typing import AnyArray, IntArray
 from mossrules.candidates import Candidates, resolve_seed
 from mossrules.estimators.base import RuleClassifier, RuleEstimator

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import rankdata
 
+from mossrules._cached import cached_property
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.estimators.choices import check_choice

@@ -12,13 +12,13 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import r2_score
 
+from mossrules._cached import cached_property
 from mossrules._typing import CodeArray, FloatArray, IntArray
 from mossrules.estimators.folds import split_rows
 from mossrules.estimators.inputs import read_training

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mossrules._cached import cached_property
 from mossrules._kernels.logistic import logistic_loss
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter

@@ -9,11 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from mossrules._cached import cached_property
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter

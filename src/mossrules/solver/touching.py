@@ -15,10 +15,10 @@ The intercept is the last column here: a rule of no count that is always in.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from mossrules._cached import cached_property
 from mossrules._kernels.logistic import add_columns, column_sums, logistic_loss
 from mossrules._typing import BitArray, FloatArray, IntArray
 from mossrules.patterns import Patterns

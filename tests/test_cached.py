@@ -1,0 +1,65 @@
+import inspect
+import pickle
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from sphinx.util.inspect import isproperty
+
+import mossrules
+from mossrules._cached import cached_property
+
+
+@dataclass(frozen=True)
+class Circle:
+    """A record that cannot be changed."""
+
+    radius: float
+
+    @cached_property
+    def box(self):
+        """The box around it."""
+        return [2 * self.radius] * 2
+
+
+def test_a_value_is_computed_once():
+    """Of frozen dataclasses too, where it goes along with copies and counts for nothing else."""
+    circle = Circle(1.5)
+    assert circle.box == [3.0, 3.0]
+    assert circle.box is circle.box
+    assert circle == Circle(1.5)
+    assert pickle.loads(pickle.dumps(circle)).box == [3.0, 3.0]  # noqa: S301  our own
+    with pytest.raises(AttributeError):
+        circle.box = None
+
+
+def test_it_is_an_attribute_to_those_who_document_it():
+    """As the one of functools is."""
+    assert isproperty(Circle.box)
+    assert inspect.getdoc(Circle.box) == "The box around it."
+
+
+def test_threads_that_ask_at_once_wait_for_none_and_get_the_same():
+    """Both are in the midst of it before either is let go on; with a lock, neither ever would."""
+    both = threading.Barrier(2, timeout=60)
+
+    class Slow:
+        @cached_property
+        def value(self):
+            both.wait()
+            return object()
+
+    slow = Slow()
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: slow.value, range(2))
+    assert first is second is slow.value
+
+
+def test_no_other_is_used():
+    """The one of functools has a lock in Python 3.11, which a fork may find taken for ever."""
+    for path in Path(mossrules.__file__).parent.rglob("*.py"):
+        taken = re.search(r"functools.*\bcached_property", path.read_text("utf-8"))
+        assert path.name == "_cached.py" or not taken, path
