@@ -382,6 +382,14 @@ def test_the_temporary_copy_of_text_goes_with_its_table(tmp_path, monkeypatch):
     assert not list(tmp_path.glob("mossrules-*"))
 
 
+def test_no_room_for_temporary_files_is_a_sentence(tmp_path, monkeypatch):
+    """It says which variable names another place."""
+    path = write(tmp_path, "x\n1\n")
+    monkeypatch.setattr(spool, "mkdtemp", lambda **_: str(tmp_path / "gone"))
+    with pytest.raises(InvalidFile, match=r"Temporary files cannot be written .*set TMPDIR"):
+        scan_files(path)
+
+
 def test_files_of_one_table_have_to_agree(tmp_path):
     """Other columns, kinds or formats are told; parts of missing values fit anywhere."""
     frames = {

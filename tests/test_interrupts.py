@@ -1,5 +1,6 @@
 """Ctrl-C at any moment of a command, threads and processes: nothing is left, nothing differs."""
 
+import gc
 import json
 import os
 import signal
@@ -23,7 +24,7 @@ from model_cases import wild_table
 from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet, _signals, cli
 from mossrules.estimators import moss
 from mossrules.exceptions import SolveLimitWarning
-from mossrules.files import read_file
+from mossrules.files import read_file, spool
 from mossrules.frontier import solve_frontier
 from mossrules.report import collect
 from mossrules.solver import Status, solve
@@ -101,37 +102,80 @@ def test_a_stopped_command_ends_in_order(name, moment, ends, tmp_path):
     assert stop(COMMANDS[name], tmp_path / "work", moment, {}).where in ends
 
 
-def test_a_signal_is_an_interrupt_that_is_noted(monkeypatch):
-    """Also where Python would show it and go on; what was ignored before stays so."""
+@pytest.fixture
+def signals(monkeypatch):
+    """Let a test change what signals do."""
     before = {each: signal.getsignal(each) for each in _signals.SIGNALS}
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _signals.heed_signals()
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGTERM)
-        assert _signals.stopped_status() == 143
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        _signals.heed_signals()
-        _signals.check_interrupted()  # all is forgotten
+    yield
+    _signals._received.clear()
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
-        class Lost:
-            def __del__(self):
-                raise KeyboardInterrupt
 
-        lost = [Lost()]
-        with pytest.raises(KeyboardInterrupt):
-            lost.clear() or time.sleep(5.0)  # until it is raised again, out of the destructor
-        with pytest.raises(KeyboardInterrupt):
-            _signals.check_interrupted()
-        _signals.ignore_signals()
+class Destroyed:
+    """Calls a function in its destructor, where Python shows an exception and goes on."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __del__(self):
+        self.function()
+
+
+def interrupt():
+    """Be interrupted."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("signals")
+def test_a_signal_is_an_interrupt_that_is_noted():
+    """Also where Python would show it and go on; what was ignored before stays so."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _signals.heed_signals()
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
+    assert _signals.stopped_status() == 143
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _signals.heed_signals()
+    _signals.check_interrupted()  # all is forgotten
+    lost = [Destroyed(interrupt)]
+    with pytest.raises(KeyboardInterrupt):
+        lost.clear() or time.sleep(5.0)  # until it is raised again, out of the destructor
+    with pytest.raises(KeyboardInterrupt):
+        _signals.check_interrupted()
+    _signals.ignore_signals()
+    signal.raise_signal(signal.SIGINT)
+    assert _signals.interrupted_by() == signal.SIGINT
+
+
+@pytest.mark.usefixtures("signals")
+def test_a_signal_in_a_destructor_is_not_lost_where_the_other_is_ignored():
+    """As in a shell's background, where SIGTERM is what is left."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _signals.heed_signals()
+    lost = [Destroyed(lambda: signal.raise_signal(signal.SIGTERM))]
+    with pytest.raises(KeyboardInterrupt):
+        lost.clear() or time.sleep(5.0)
+    assert _signals.stopped_status() == 143
+
+
+@pytest.mark.usefixtures("signals")
+def test_an_interrupt_while_a_temporary_folder_is_made_leaves_none(tmp_path, monkeypatch):
+    """It waits until there is someone to remove it."""
+    _signals.heed_signals()
+
+    def interrupted(**_):
+        (tmp_path / "folder").mkdir()
         signal.raise_signal(signal.SIGINT)
-        assert _signals.interrupted_by() == signal.SIGINT
-    finally:
-        _signals._received.clear()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        return str(tmp_path / "folder")
+
+    monkeypatch.setattr(spool, "mkdtemp", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        spool.Folder()
+    gc.collect()
+    assert not (tmp_path / "folder").exists()
 
 
 @pytest.mark.parametrize(

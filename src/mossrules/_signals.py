@@ -89,5 +89,17 @@ def _show_or_raise_again(unraisable: sys.UnraisableHookArgs) -> None:
     # An interrupt within a destructor or a callback of C would be shown there, and lost.
     if unraisable.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(unraisable)
-    elif signal.getsignal(signal.SIGINT) is _note:
-        threading.Timer(SOON, _thread.interrupt_main).start()  # not from here: it would be lost too
+        return
+    # Not from here: it would be lost too.
+    number = _received[-1] if _received else signal.SIGINT
+    threading.Timer(SOON, _raise_again, [number]).start()
+
+
+def _raise_again(number: int) -> None:
+    if signal.getsignal(number) is not _note:  # ignored, or no longer ours
+        return
+    main = threading.main_thread().ident
+    if sys.platform == "win32" or main is None:
+        _thread.interrupt_main(signal.Signals(number))
+    else:
+        signal.pthread_kill(main, number)  # unlike the other, it ends a wait

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 
 import numpy as np
 
+from mossrules._signals import hold_signals
 from mossrules._typing import AnyArray
 from mossrules.chunks import MAX_CHUNK_ROWS, row_ranges
 from mossrules.columns import NUMBERS, Column, Kind, Label
@@ -36,18 +38,32 @@ def scan_csv(files: Sequence[Wanted], delimiter: str) -> Table:
     return Table(columns, n_rows, parts=tuple(row_ranges(n_rows, chunk_rows=MAX_CHUNK_ROWS)))
 
 
+@contextmanager
+def _room() -> Iterator[None]:
+    """Say what to do where temporary files cannot be written."""
+    try:
+        yield
+    except OSError as reason:
+        raise InvalidFile(
+            f"Temporary files cannot be written ({reason.strerror or reason}); make room for them, "
+            "or set TMPDIR to a folder that has it."
+        ) from reason
+
+
 class Folder:
     """A temporary folder that is there as long as someone holds this."""
 
     def __init__(self) -> None:
-        self.path = Path(mkdtemp(prefix="mossrules-"))
+        with _room(), hold_signals():  # no folder without someone to remove it
+            self.path = Path(mkdtemp(prefix="mossrules-"))
+            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
         self.n_files = 0
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
     def new_file(self) -> Path:
         """Return an empty file."""
         path = self.path / str(self.n_files)
-        path.touch()
+        with _room():
+            path.touch()
         self.n_files += 1
         return path
 
@@ -86,7 +102,7 @@ class SpooledBlocks(Blocks):
     def flush(self) -> None:
         """Write what is waiting."""
         if self.arrays:
-            with self.path.open("ab") as file:
+            with _room(), self.path.open("ab") as file:
                 file.write(np.concatenate(self.arrays).tobytes())
         self.arrays, self.waiting = [], 0
 
