@@ -1,10 +1,13 @@
+import os
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from mossrules import __version__, cli
+from mossrules import MossRegressor, __version__, cli
 
 runner = CliRunner()
 
@@ -66,3 +69,42 @@ def test_the_installed_command_runs():
         [sys.executable, "-m", "mossrules", "--version"], capture_output=True, text=True, check=True
     )
     assert __version__ in result.stdout
+
+
+def with_output(redirection, *arguments, **variables):
+    """Run the program with its standard output as a shell redirects it."""
+    command = shlex.join([sys.executable, "-m", "mossrules", *arguments])
+    return subprocess.run(
+        ["/bin/sh", "-c", f"{command} {redirection}"],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_output_that_cannot_be_written_is_one_sentence(option, unbuffered):
+    """Whether that shows at once or when the program ends, and the exit fails."""
+    result = with_output(">/dev/full", option, PYTHONUNBUFFERED=unbuffered)
+    assert result.returncode == 1
+    assert result.stderr == (
+        "error: Reading or writing failed (No space left on device); check that it is permitted "
+        "and that there is room.\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="shells are those of POSIX")
+def test_output_that_no_one_reads_needs_no_words(tmp_path):
+    """A pipe whose reader has gone is a failing exit, a stream that was closed is as /dev/null."""
+    result = with_output("| true; echo done", "--version")
+    assert (result.stdout, result.stderr) == ("done\n", "")
+    (tmp_path / "rows.csv").write_text("x\n1\n")
+    model = MossRegressor(1, n_trees=2).fit({"x": [1.0, 2.0]}, [2.0, 2.0])
+    (tmp_path / "model.json").write_text(model.rules_.to_json())
+    paths = [str(tmp_path / name) for name in ("model.json", "rows.csv")]
+    assert with_output("", "predict", *paths).stdout == "prediction\n2.0\n"
+    result = with_output(">&-", "predict", *paths)
+    assert (result.returncode, result.stderr) == (0, "")

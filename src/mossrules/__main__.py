@@ -1,5 +1,6 @@
 """`python -m mossrules` is the command line, and so is the command `mossrules`."""
 
+import os
 import sys
 
 from mossrules._signals import heed_signals, ignore_signals, stopped_status
@@ -10,6 +11,9 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line; an interrupt is a sentence, also while the program still loads."""
     heed_signals()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller, who wants to see nothing
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115  to the end
     try:
         try:
             from mossrules.cli import main as run  # noqa: PLC0415  it takes a while

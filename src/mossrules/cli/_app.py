@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 import warnings
 from typing import Annotated, Any
 
@@ -65,6 +68,13 @@ def _first(error: BaseException) -> str:
     return " ".join(str(error).split()) or "an allocation failed"
 
 
+def _failed(error: OSError) -> str:
+    """Return the sentence about something that the system did not do, such as to print."""
+    what = "Reading or writing" + (f" {error.filename}" if error.filename else "")
+    why = error.strerror or _first(error)
+    return f"{what} failed ({why}); check that it is permitted and that there is room."
+
+
 app = typer.Typer(
     cls=_OneSentence,
     help="Short rule sets that predict well and come out the same when the data are perturbed.",
@@ -76,12 +86,21 @@ app = typer.Typer(
 def main() -> None:
     """Run the command line."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # while it can still be said that this does not go
     except SystemExit as end:
         # Between commands, Typer makes an exit of an interrupt without a word.
         if interrupted_by() is not None and not isinstance(end.code, ToldStatus):
             raise KeyboardInterrupt from None
         raise
+    except OSError as error:
+        # What could not be written waits still, and Python would try it again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno != errno.EPIPE:  # whoever reads no further knows it
+            _say(("error: ", "bold red"), _failed(error))
+        sys.exit(1)
 
 
 @app.callback(invoke_without_command=True)
