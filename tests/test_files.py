@@ -271,18 +271,26 @@ def test_parquet_is_read_by_whichever_library_is_there(tmp_path, monkeypatch):
 
 
 def test_the_index_that_pandas_keeps_is_no_column(tmp_path, monkeypatch):
-    """Rows that were drawn keep their numbers in the file, and these are no feature."""
+    """Rows that were drawn keep their numbers in the file: no feature, unless they are named."""
     path = tmp_path / "data.parquet"
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]})
     frame.iloc[[0, 2, 1]].to_parquet(path)
     assert "__index_level_0__" in pl.read_parquet_schema(path)
     assert scan_files(path).names == ("a", "b")
-    assert list(read_file(path)) == ["a", "b"]
+    index = ["__index_level_0__"]
+    assert scan_files(path, required=index).names == ("a", "b", *index)
+    assert scan_files(path, drop=index).names == ("a", "b")
     found = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "pyarrow" else found(name)
-    )
-    assert list(read_file(path)) == ["a", "b"]
+    for hidden in (None, "pyarrow"):
+        monkeypatch.setattr(
+            importlib.util,
+            "find_spec",
+            lambda name, hidden=hidden: None if name == hidden else found(name),
+        )
+        assert list(read_file(path)) == ["a", "b"]
+        assert list(read_file(path, drop=index)) == ["a", "b"]
+        kept = read_file(path, only=index, required=index)[index[0]]
+        assert np.asarray(kept).tolist() == [0, 2, 1]
 
 
 def test_csv_needs_no_frame_library(tmp_path):

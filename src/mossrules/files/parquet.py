@@ -14,7 +14,7 @@ from mossrules.columns import NUMBERS, Kind
 from mossrules.exceptions import InvalidFile, MissingDependency
 from mossrules.files.wanted import Columns, Wanted
 
-__all__ = ["as_wanted", "feature_names", "not_parquet", "read_parquet"]
+__all__ = ["as_wanted", "columns_to_read", "not_parquet", "read_parquet"]
 
 # What pandas calls an index without a name: of rows that were sorted or drawn, it is their numbers.
 INDEX = re.compile(r"__index_level_\d+__")
@@ -36,9 +36,10 @@ def read_parquet(wanted: Wanted) -> Columns:
     )
 
 
-def feature_names(names: Iterable[str]) -> list[str]:
-    """Return the columns that are data; an index that pandas has kept is not."""
-    return [name for name in names if not INDEX.fullmatch(name)]
+def columns_to_read(wanted: Wanted, names: Iterable[str]) -> list[str]:
+    """Return the columns to read; an index that pandas has kept is one only where it is named."""
+    named = {*wanted.drop, *wanted.required, *wanted.kinds, *(wanted.only or ())}
+    return wanted.choose([name for name in names if name in named or not INDEX.fullmatch(name)])
 
 
 def as_wanted(series: Any, name: str, wanted: Wanted) -> Any:
@@ -55,7 +56,7 @@ def _read_with_pyarrow(wanted: Wanted) -> Any:
         with parquet.ParquetFile(wanted.path) as file:
             if file.metadata.num_row_groups == 0:
                 return file.schema_arrow.empty_table()  # which pyarrow 18 cannot read
-            return file.read(columns=wanted.choose(feature_names(file.schema_arrow.names)))
+            return file.read(columns=columns_to_read(wanted, file.schema_arrow.names))
     except MemoryError:  # pyarrow's is one of its exceptions, and the file may be sound
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as reason:
@@ -66,8 +67,8 @@ def _read_with_polars(wanted: Wanted) -> Any:
     import polars as pl  # noqa: PLC0415  optional
 
     try:
-        names = feature_names(pl.read_parquet_schema(wanted.path))
-        return pl.read_parquet(wanted.path, columns=wanted.choose(names), hive_partitioning=False)
+        names = columns_to_read(wanted, pl.read_parquet_schema(wanted.path))
+        return pl.read_parquet(wanted.path, columns=names, hive_partitioning=False)
     except (pl.exceptions.PolarsError, OSError) as reason:
         raise not_parquet(wanted.path, reason) from reason
 

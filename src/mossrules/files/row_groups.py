@@ -15,7 +15,7 @@ from mossrules._typing import AnyArray
 from mossrules.chunks import RowRange
 from mossrules.columns import Column, Kind, as_vector, make_column, values_as
 from mossrules.exceptions import InvalidFile
-from mossrules.files.parquet import as_wanted, feature_names, not_parquet
+from mossrules.files.parquet import as_wanted, columns_to_read, not_parquet
 from mossrules.files.wanted import Wanted, check_same
 from mossrules.table import Table
 
@@ -65,7 +65,7 @@ def scan_parquet(files: Sequence[Wanted]) -> Table:
         modified = wanted.path.stat().st_mtime_ns
         metadata = _metadata(wanted.path, modified)
         found = metadata.schema.to_arrow_schema()
-        chosen = wanted.choose(feature_names(found.names))
+        chosen = columns_to_read(wanted, found.names)
         if schema is None:
             schema, names = found, chosen
         check_same(wanted.path, chosen, names)
