@@ -237,3 +237,23 @@ def test_files_on_a_cluster_give_the_model_of_memory(frame, tmp_path: Path, monk
     assert found.stdout.strip() == expected.rules_.to_text().strip()
     refused = CliRunner().invoke(cli.app, [*asked, "--scheduler", "tcp://here:1"])
     assert "say --engine dask too" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("tcp://there:1", "no Dask scheduler at tcp://there:1 (silence); check the address"),
+        (None, "No Dask cluster can be started here (silence)"),
+    ],
+)
+def test_the_scheduler_that_does_not_answer_is_named(address, words, monkeypatch):
+    """Also one of Dask's configuration, to which an environment variable belongs."""
+
+    def silent(*_, **__):
+        raise OSError("silence")
+
+    monkeypatch.setattr("distributed.Client", silent)
+    with dask.config.set({"scheduler-address": address}):
+        refused = CliRunner().invoke(cli.app, ["fit", "d.parquet", "-t", "y", "--engine", "dask"])
+    assert refused.exit_code == 1
+    assert words in refused.stderr

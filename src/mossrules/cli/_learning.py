@@ -85,7 +85,9 @@ def connected(cluster: Cluster) -> Iterator[None]:
                 stack.callback(_close, client)
         except (OSError, ValueError) as reason:
             raise InvalidParameter(
-                f"There is no Dask scheduler at {cluster.scheduler} ({reason}); check the address."
+                f"There is no Dask scheduler at {elsewhere} ({reason}); check the address."
+                if elsewhere
+                else f"No Dask cluster can be started here ({reason}); name one by --scheduler."
             ) from reason
         yield
 
