@@ -305,6 +305,8 @@ def test_a_complete_frontier_can_be_asked_for(folder):
         (["fit", "data.csv", "-t", "progression", "-k", "0"], "max_rules is 0"),
         (["fit", "data.csv", "-t", "progression", "-o", "no/m.json"], "folder does not exist"),
         (["fit", "data.csv", "-t", "bp", "--json", "--export", "sql"], "give one of them"),
+        (["fit", "data.csv", "-t", "bp", "--delimiter", ""], "delimiter is ''; pass one"),
+        (["fit", "data.csv", "-t", "bp", "--jobs", "0"], "--jobs is 0; say how many threads"),
         (["fit", "empty.csv", "-t", "y"], "is empty"),
         (["fit", "ragged.csv", "-t", "y"], "line 3: 3 fields where the header has 2"),
         (["predict", "none.json", "data.csv"], "none.json does not exist"),

@@ -19,6 +19,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from mossrules.exceptions import InvalidParameter
+
 __all__ = [
     "CONSTRAINTS",
     "DATA",
@@ -266,9 +268,20 @@ class Cluster:
     ] = None
 
 
+def _some_jobs(number: int | None) -> int | None:
+    if number == 0:
+        raise InvalidParameter("--jobs is 0; say how many threads, or leave it out for all cores.")
+    return number
+
+
 Jobs = Annotated[
     int | None,
-    typer.Option(help="Threads; all cores by default.", rich_help_panel=MODEL, show_default=False),
+    typer.Option(
+        help="Threads; all cores by default.",
+        rich_help_panel=MODEL,
+        show_default=False,
+        callback=_some_jobs,
+    ),
 ]
 Folds = Annotated[int, typer.Option(min=2, help="Parts that the rows are dealt out to.")]
 IdentityOption = Annotated[

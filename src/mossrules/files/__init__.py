@@ -67,7 +67,7 @@ def read_file(
     suffix = _suffix(path)
     if suffix in PARQUET:
         return read_parquet(wanted)
-    return read_csv(wanted, delimiter or DELIMITERS[suffix])
+    return read_csv(wanted, DELIMITERS[suffix] if delimiter is None else delimiter)
 
 
 def scan_files(
@@ -118,7 +118,7 @@ def scan_files(
         wanted = [replace(each, path=each.path.absolute()) for each in wanted]
         return replace(scan_parquet(wanted), on_cluster=True)
     if suffixes[0] not in PARQUET:
-        return scan_csv(wanted, delimiter or DELIMITERS[suffixes[0]])
+        return scan_csv(wanted, DELIMITERS[suffixes[0]] if delimiter is None else delimiter)
     if importlib.util.find_spec("pyarrow") is not None:
         return scan_parquet(wanted)
     if len(files) == 1:
