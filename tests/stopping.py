@@ -301,9 +301,13 @@ def _where(ended: Ended, moment: Moment, expected: Mapping[str, Any]) -> str:
 
 def _before_our_first_line(ended: Ended) -> bool:
     """Tell whether the interpreter itself was stopped: what it says then is not ours."""
-    ours = re.search(r"topped|Interrupted|mossrules.(?!__main__|__init__|_version|_signals)",
-                     ended.errors)  # fmt: skip
-    return not ended.outputs and not ours and ended.status in (-2, -15, 1)
+    words = r"^error: |topped|Interrupted|mossrules.(?!__main__|__init__|_version|_signals)"
+    ours = re.search(words, ended.errors, re.MULTILINE)
+    if ended.outputs or ours:
+        return False
+    # With status 1 it says what stopped it; another exception is of a program that went wrong.
+    failed = ended.status == 1 and "KeyboardInterrupt" in ended.errors
+    return failed or ended.status in (-signal.SIGINT, -signal.SIGTERM)
 
 
 def _errors(folder: Path) -> str:

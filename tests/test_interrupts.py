@@ -19,6 +19,7 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 import mossrules
+import stopping
 from cases import hard_problem
 from model_cases import wild_table
 from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet, _signals, cli
@@ -100,6 +101,22 @@ def test_a_stopped_command_ends_in_order(name, moment, ends, tmp_path):
     (tmp_path / "work").mkdir()
     input_files(tmp_path / "work")
     assert stop(COMMANDS[name], tmp_path / "work", moment, {}).where in ends
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "before"),
+    [
+        (1, "Fatal Python error: init_import_site\n  ...\nKeyboardInterrupt\n", True),
+        (-signal.SIGINT, "", True),
+        (1, "error: rows.csv does not exist; check the path.\n", False),
+        (1, "Traceback (most recent call last):\nOSError: [Errno 28] No space left\n", False),
+        (1, "", False),
+        (-signal.SIGINT, '  File "mossrules/solver/root.py"\nKeyboardInterrupt\n', False),
+    ],
+)
+def test_only_the_interpreter_may_end_in_its_own_words(status, said, before):
+    """So that no failure of ours passes for a signal that came before our first line."""
+    assert stopping._before_our_first_line(stopping.Ended(status, "", said)) is before
 
 
 @pytest.fixture
