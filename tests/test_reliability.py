@@ -80,6 +80,29 @@ def exported_predictions(ruleset, X):
     return by_python, [row[0] for row in by_sql]
 
 
+def check_exports(ruleset, X):
+    """Fail unless exported programs predict the same."""
+    predicted = ruleset.predict(X)
+    by_python, by_sql = exported_predictions(ruleset, X)
+    if ruleset.link == "logit":  # the last bit of exp is that of whoever computes it
+        np.testing.assert_allclose(by_python, predicted, rtol=1e-12)
+        np.testing.assert_allclose(np.array(by_sql, dtype=float), predicted, rtol=1e-12)
+        return
+    np.testing.assert_array_equal(by_python, predicted)
+    # SQLite reads numbers of extreme exponents, and no others, with an error in the last bit.
+    weights = np.abs(ruleset.weights[ruleset.weights != 0])
+    usual = np.logical_and(weights > 1e-200, weights < 1e200).all()
+    rounding = 0.0 if usual else 1e-13 * weights.max()
+    np.testing.assert_allclose(np.array(by_sql, dtype=float), predicted, rtol=0, atol=rounding)
+
+
+def check_certificate(model):
+    """Fail unless what is said of a choice is so; without candidates there is none."""
+    if model.problem_ is not None:
+        check = model.solution_.verify(model.problem_)
+        assert check.passed, str(check)
+
+
 @settings(max_examples=EXAMPLES, database=None)
 @given(st.integers(0, 10**6))
 def test_an_analysis_of_an_awkward_table_is_whole(seed):
@@ -90,16 +113,8 @@ def test_an_analysis_of_an_awkward_table_is_whole(seed):
     assert np.isfinite(predicted).all()
     back = RuleSet.from_json(model.rules_.to_json())
     np.testing.assert_array_equal(back.predict(X), predicted)
-    by_python, by_sql = exported_predictions(model.rules_, X)
-    np.testing.assert_array_equal(by_python, predicted)
-    # SQLite reads numbers of extreme exponents, and no others, with an error in the last bit.
-    weights = np.abs(model.rules_.weights[model.rules_.weights != 0])
-    usual = np.logical_and(weights > 1e-200, weights < 1e200).all()
-    rounding = 0.0 if usual else 1e-13 * weights.max()
-    np.testing.assert_allclose(np.array(by_sql, dtype=float), predicted, rtol=0, atol=rounding)
-    if model.problem_ is not None:
-        check = model.solution_.verify(model.problem_)
-        assert check.passed, str(check)
+    check_exports(model.rules_, X)
+    check_certificate(model)
     order = np.random.default_rng(seed).permutation(len(y))
     again = MossRegressor(**settings_of(seed)).fit(X.iloc[order], y[order])
     assert again.rules_.to_json() == model.rules_.to_json()
@@ -108,7 +123,7 @@ def test_an_analysis_of_an_awkward_table_is_whole(seed):
 @settings(max_examples=max(4, EXAMPLES // 3), database=None)
 @given(st.integers(0, 10**6))
 def test_a_classifier_of_an_awkward_table_is_whole(seed):
-    """Probabilities add up to one, and survive the round trip."""
+    """Probabilities add up to one, are the same in all forms, and the certificate holds."""
     X, y = awkward_table(seed)
     labels = np.where(y > np.median(y), "high", "low")
     if len(set(labels)) < 2:
@@ -119,6 +134,8 @@ def test_a_classifier_of_an_awkward_table_is_whole(seed):
     np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
     back = RuleSet.from_json(model.rules_.to_json())
     np.testing.assert_array_equal(back.predict(X), model.rules_.predict(X))
+    check_exports(model.rules_, X)
+    check_certificate(model)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
@@ -206,3 +223,85 @@ def test_extreme_gammas_are_used_or_refused():
     assert np.isfinite(least.predict(X)).all()
     with pytest.raises(InvalidParameter, match="lost in rounding"):
         MossRegressor(3, n_trees=10, gamma=1e300).fit(X, y)
+
+
+# --- extremes, by every method --------------------------------------------------------------------
+
+METHODS = ("branch-and-bound", "cutting-plane", "coordinate-descent")
+LEARNERS = [(MossRegressor, method) for method in METHODS]
+LEARNERS += [(MossClassifier, method) for method in METHODS if method != "cutting-plane"]
+SMALL = {"max_rules": 3, "n_trees": 10, "random_state": 0, "n_jobs": 1}
+TARGETS = {
+    "x1e12": lambda y: y * 1e12,
+    "x1e-12": lambda y: y * 1e-12,
+    "x1e300": lambda y: y * 1e300,
+    "x1e-300": lambda y: y * 1e-300,
+    "+1e12": lambda y: y + 1e12,
+}
+GAMMAS = [1e-300, 1e-12, 1e3, 1e8, 1e300]  # the last of which is refused
+
+
+def nearly_equal_columns(n=60):
+    """Return columns that differ in their last bits, and a target that depends on all of them."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    X = [x * (1 + 1e-15 * i) for i in range(6)] + [x + 1e-12 * rng.normal(size=n) for _ in range(6)]
+    return np.column_stack(X), (x > 0) + 0.1 * rng.normal(size=n)
+
+
+def check_whole(model, X, y, **fit):
+    """Fail unless a fit is finite and the same from its file, and its certificate holds."""
+    model.fit(X, y, **fit)
+    predicted = model.rules_.predict(X)
+    assert np.isfinite(predicted).all()
+    back = RuleSet.from_json(model.rules_.to_json())
+    np.testing.assert_array_equal(back.predict(X), predicted)
+    assert model.problem_ is not None
+    check_certificate(model)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", TARGETS)
+def test_any_scale_of_the_target_is_whole_by_every_method(method, scale):
+    """From next to nothing to next to infinity, and far from zero."""
+    X, y = wild_table(3, n=50)
+    check_whole(MossRegressor(**SMALL, solver=method), X, TARGETS[scale](y))
+
+
+@pytest.mark.parametrize(("kind", "method"), LEARNERS)
+@pytest.mark.parametrize("gamma", GAMMAS)
+def test_any_gamma_is_used_or_refused_by_every_method(kind, method, gamma):
+    """At both ends of what there is."""
+    X, y = wild_table(3, n=50)
+    y = y > np.median(y) if kind is MossClassifier else y
+    model = kind(**SMALL, solver=method, gamma=gamma)
+    if gamma == 1e300:
+        with pytest.raises(InvalidParameter, match="lost in rounding"):
+            model.fit(X, y)
+    else:
+        check_whole(model, X, y)
+
+
+@pytest.mark.parametrize(("kind", "method"), LEARNERS)
+def test_columns_that_are_nearly_equal_are_used_by_every_method(kind, method):
+    """Rules that hold on almost the same rows do no harm."""
+    X, y = nearly_equal_columns()
+    check_whole(kind(**SMALL, solver=method), X, y > 0.5 if kind is MossClassifier else y)
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-99, 1e-12, 1e12, 1e99, 1e300])
+def test_extreme_weights_of_classes_are_used_or_refused(weight):
+    """As those of numbers are."""
+    X, y = wild_table(3, n=50)
+    w, labels = np.full(len(y), weight), y > np.median(y)
+    if weight in (1e-300, 1e300):
+        with pytest.raises(InvalidTarget, match="rescale"):
+            MossClassifier(**SMALL).fit(X, labels, sample_weight=w)
+    else:
+        check_whole(MossClassifier(**SMALL), X, labels, sample_weight=w)
+
+
+def test_classes_of_many_more_columns_than_rows():
+    """Five thousand columns for thirty rows."""
+    rng = np.random.default_rng(0)
+    check_whole(MossClassifier(**SMALL), rng.normal(size=(30, 5000)), rng.random(30) > 0.5)
