@@ -3,12 +3,15 @@
 import gc
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +31,7 @@ from mossrules.exceptions import SolveLimitWarning
 from mossrules.files import read_file, spool
 from mossrules.frontier import solve_frontier
 from mossrules.report import collect
-from mossrules.solver import Status, solve
+from mossrules.solver import Options, Status, solve
 from stopping import COMMANDS, Moment, input_files, stop
 
 SOURCE = str(Path(mossrules.__file__).parents[1])
@@ -284,6 +287,41 @@ def test_an_interrupt_ends_the_search_for_all_classes(monkeypatch):
         assert model.fit(X, y > np.median(y)).solution_.status is Status.INTERRUPTED
 
 
+CALLS = {
+    "fit": lambda: MossRegressor(6, n_trees=400_000, n_jobs=2).fit(*wild_table(1, n=400)),
+    "solve": lambda: solve(hard_problem(m=100, k=10), options=LONG),
+    "cutting plane": lambda: solve(hard_problem(m=100, k=10), "cutting-plane", LONG),
+    "frontier": lambda: solve_frontier(hard_problem(m=100, k=10), options=LONG, n_jobs=2),
+}
+LONG = Options(gap=0.0, time_limit=60.0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+@pytest.mark.filterwarnings("ignore::mossrules.exceptions.SolveLimitWarning")
+@pytest.mark.parametrize("name", CALLS)
+def test_an_interrupted_call_leaves_no_thread(name):
+    """In a process that goes on, threads are those of before."""
+    before = threading.enumerate()
+    timer = threading.Timer(0.3, signal.pthread_kill, [threading.get_ident(), signal.SIGINT])
+    try:
+        try:
+            timer.start()
+            found = CALLS[name]()
+        finally:
+            timer.cancel()
+            timer.join()
+    except KeyboardInterrupt:
+        found = None
+    assert (
+        found is None
+        or getattr(found, "interrupted", False)
+        or (getattr(found, "status", None) is Status.INTERRUPTED)
+    )
+    for each in set(threading.enumerate()) - set(before):
+        each.join(10.0)  # those that end have a moment to
+        assert not each.is_alive(), each.name
+
+
 # --- threads and processes ------------------------------------------------------------------------
 
 FIT = """
@@ -296,35 +334,96 @@ y = X["a"] + (X["b"] == "x") + rng.normal(size=80)
 PRINT = FIT + "print(MossRegressor(4, n_trees=30, n_jobs=2).fit(X, y).rules_.to_json())"
 
 
-def fitted(seed):
-    """Return the model of a table as text."""
+def numbers(seed, **settings):
+    """Return a regressor's model as text."""
     X, y = wild_table(seed, n=60)
-    return MossRegressor(4, n_trees=25, random_state=seed, n_jobs=1).fit(X, y).rules_.to_json()
+    model = MossRegressor(3, n_trees=10, random_state=seed, n_jobs=2, **settings).fit(X, y)
+    return model.rules_.to_json()
 
 
-def test_threads_and_processes_find_what_one_alone_finds():
-    """Fits at the same time in two threads, and one in a process that is forked."""
-    alone = [fitted(seed) for seed in (1, 2)]
-    with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(fitted, (1, 2))) == alone
-    if hasattr(os, "fork"):
-        assert forked(fitted, 2) == alone[1]
+def classes(seed):
+    """Return the models of three classes as text."""
+    X, y = wild_table(seed, n=60)
+    model = MossClassifier(3, n_trees=10, random_state=seed, n_jobs=2)
+    return model.fit(X, np.digitize(y, np.quantile(y, [0.3, 0.6]))).rules_.to_json()
+
+
+def frontier(seed):
+    """Return the points of a frontier as text."""
+    X, y = wild_table(seed, n=60)
+    found = MossRegressor(3, n_trees=10, random_state=seed, n_jobs=2).fit(X, y).frontier(5)
+    points = [(each.floor, each.solution.loss) for each in found.entries]
+    return json.dumps(points)
+
+
+TASKS = [
+    numbers,
+    partial(numbers, solver="cutting-plane", gap=0.05),
+    partial(numbers, solver="coordinate-descent"),
+    classes,
+    frontier,
+]
+
+
+def do(job):
+    """Return what a task finds with a seed."""
+    task, seed = job
+    return task(seed)
+
+
+def test_threads_find_what_one_alone_finds():
+    """Fits of all kinds at the same time, each on threads of its own."""
+    jobs = [(task, seed) for seed in (1, 2) for task in TASKS]
+    alone = [do(job) for job in jobs]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(do, jobs)) == alone
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a fork is of POSIX")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # which is what is tried
+@pytest.mark.parametrize("busy", [False, True], ids=["quiet", "busy"])
+def test_forks_find_what_one_alone_finds(busy):
+    """Also where other threads fit meanwhile, and hold whatever they hold when it is forked."""
+    alone = [task(1) for task in TASKS]
+    stop = threading.Event()
+
+    def fit_on():
+        while not stop.is_set():
+            for task in TASKS:
+                task(2)
+
+    others = [threading.Thread(target=fit_on) for _ in range(2 * busy)]
+    for each in others:
+        each.start()
+    try:
+        for task, expected in zip(TASKS, alone, strict=True):
+            assert forked(task, 1) == expected
+    finally:
+        stop.set()
+        for each in others:
+            each.join()
 
 
 def forked(function, argument):
-    """Return what a function gives in a fork of this process."""
+    """Return what a function gives in a fork of this process, which has a minute for it."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            os.write(write, json.dumps(function(argument)).encode())
+            os.close(read)
+            with os.fdopen(write, "w") as pipe:
+                pipe.write(function(argument))
         finally:
             os._exit(0)
     os.close(write)
     with os.fdopen(read) as pipe:
+        in_time = select.select([pipe], [], [], 60.0)[0]
+        if not in_time:
+            os.kill(child, signal.SIGKILL)
         text = pipe.read()
     os.waitpid(child, 0)
-    return json.loads(text)
+    assert in_time, "the fork hangs"
+    return text
 
 
 def test_hash_seeds_and_kernels_of_blas_do_not_matter():
