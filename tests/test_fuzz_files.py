@@ -3,12 +3,15 @@
 `python -m quality fuzz` does the same for as long as one likes.
 """
 
+import subprocess
+import sys
 from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import hostile
 from readers import READERS, read_damaged
 
 EXAMPLES = {"rule sets": 6, "evaluation": 12, "experiment": 12}  # where one takes longer
@@ -68,3 +71,18 @@ def test_what_once_went_wrong_is_read_or_refused(key, samples, tmp_path):
     name = key.rsplit(" ", 2)[0]
     rng = Random(key)  # noqa: S311  no secrets
     assert read_damaged(READERS[name], samples(name), rng, tmp_path) in ("read", "refused")
+
+
+def test_programs_in_files_are_not_executed(tmp_path):
+    """Pickles, tags of YAML and calls in any place of any file are text that is read or refused."""
+    done = subprocess.run(
+        [sys.executable, hostile.__file__, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    heard = [line for line in done.stdout.splitlines() if line != hostile.SAID]
+    assert [line for line in heard if not line.startswith(hostile.HOOK)] == []
+    assert any(line.startswith(f"{hostile.HOOK}: os.system") for line in heard)
