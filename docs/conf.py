@@ -68,7 +68,7 @@ nitpick_ignore_regex = [
     # Types of other libraries, whose pages a build without a network cannot link to.
     ("py:.*", r"(numpy|collections|os|pathlib|sklearn)\..*|Axes"),
     # Records inside of figures, data and solver, which signatures name and users need not.
-    ("py:class", r"mossrules\.(binning\.\w+|columns\.Kind|constraints\.Limit(s|ed)|encoded\.\w+)"),
+    ("py:class", r"mossrules\.(binning\.\w+|columns\.Kind|constraints\.limits\.\w+|encoded\.\w+)"),
     (
         "py:class",
         r"mossrules\.(forest\.Step|table\.Table|report\.(data|render)\.\w+|plots\.\w+\.\w+)",
