@@ -31,7 +31,7 @@ __all__ = [
 BUILD = ROOT / "build"
 AREAS = {  # by how the names of their files begin; the first that fits
     "tables, files and clusters": (
-        "binning chunks clusters columns encoded files fuzz grid reliability table"
+        "binning cached chunks clusters columns encoded files fuzz grid reliability table"
     ),
     "candidate rules": "candidates draws forest generators patterns pool rules tree",
     "statistics and solver": (
