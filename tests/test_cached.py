@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sphinx.util.inspect import isproperty
 
 import mossrules
 from mossrules._cached import cached_property
@@ -38,7 +37,8 @@ def test_a_value_is_computed_once():
 
 def test_it_is_an_attribute_to_those_who_document_it():
     """As the one of functools is."""
-    assert isproperty(Circle.box)
+    sphinx = pytest.importorskip("sphinx.util.inspect", reason="it is in the dependency group docs")
+    assert sphinx.isproperty(Circle.box)
     assert inspect.getdoc(Circle.box) == "The box around it."
 
 
