@@ -31,6 +31,7 @@ WORDS = {  # of packages that have no SPDX expression
     "Apache License 2.0": "Apache-2.0",
     "Apache License, Version 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
+    "BSD 3-Clause": "BSD-3-Clause",
     "BSD License": "BSD",
     "ISC License": "ISC",
     "ISC License (ISCL)": "ISC",

@@ -80,6 +80,7 @@ def test_expressions_are_read_as_spdx_has_them(expression, allowed):
     ("lines", "licence"),
     [
         (["License-Expression: MIT", "License: BSD License"], "MIT"),
+        (["License: BSD 3-Clause", BSD], "BSD-3-Clause"),
         (["License: BSD-3-Clause", BSD], "BSD-3-Clause"),
         (["License: MIT", BSD], "MIT AND BSD"),
         ([MIT, BSD, OSI], "MIT AND BSD"),
