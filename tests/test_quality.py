@@ -32,6 +32,14 @@ def test_the_page_is_written_from_the_records():
     assert PAGE.read_text("utf-8") == page({part: kept[part] for part in PARTS if part in kept})
 
 
+def test_every_part_has_a_record_and_a_section():
+    """None is left to be run one day."""
+    records, text = read_records(), PAGE.read_text("utf-8")
+    assert set(PARTS) - set(records) == set()
+    missing = [part for part in PARTS if f"\n## {records[part].title}\n" not in text]
+    assert missing == []
+
+
 def test_a_record_survives_its_file(tmp_path):
     """All of it, and a second one takes the place of the first."""
     RECORD.save("trials", tmp_path)
