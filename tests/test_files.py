@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from mossrules import _files
 from mossrules._files import check_place, write_file
@@ -563,6 +564,18 @@ def test_parquet_whose_footer_lies_about_its_rows_is_refused(tmp_path):
         except InvalidFile as error:
             refused.append(str(error))
     assert any("rows where it says that there are" in each for each in refused)
+
+
+def test_parquet_whose_texts_are_not_utf_8_is_refused(tmp_path):
+    """Before any value is used, whole or scanned."""
+    path = tmp_path / "data.parquet"
+    colour = pa.array([b"red", b"\xba"]).view(pa.string())
+    parquet.write_table(pa.table({"colour": colour, "y": [1.0, 2.0]}), path)
+    with pytest.raises(InvalidFile, match="cannot be read as Parquet"):
+        read_file(path)
+    found = scan_files(path)
+    with pytest.raises(InvalidFile, match="cannot be read as Parquet"):
+        found.columns[0].read(0, 2)
 
 
 def test_what_cannot_be_scanned_is_said(tmp_path):

@@ -64,6 +64,9 @@ def test_sound_files_are_read(name, samples, tmp_path):
         "evaluation 0 1379",  # half of a surrogate pair in a name
         "Parquet 0 372",  # names of columns that are not UTF-8
         "Parquet, scanned 0 1075",
+        "Parquet, scanned 1 610",  # texts that are not UTF-8
+        "Parquet, scanned 1 1360",  # labels that are not in the dictionary
+        "frontier 1 1211",  # a count of more than 63 bits
     ],
 )
 def test_what_once_went_wrong_is_read_or_refused(key, samples, tmp_path):

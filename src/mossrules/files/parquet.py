@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from mossrules.columns import NUMBERS, Kind
 from mossrules.exceptions import InvalidFile, MissingDependency
 from mossrules.files.wanted import Columns, Wanted
 
-__all__ = ["as_wanted", "columns_to_read", "not_parquet", "read_parquet"]
+__all__ = ["as_wanted", "by_pyarrow", "columns_to_read", "read_parquet", "validated"]
 
 # What pandas calls an index without a name: of rows that were sorted or drawn, it is their numbers.
 INDEX = re.compile(r"__index_level_\d+__")
@@ -49,18 +50,34 @@ def as_wanted(series: Any, name: str, wanted: Wanted) -> Any:
 
 
 def _read_with_pyarrow(wanted: Wanted) -> Any:
+    from pyarrow import parquet  # noqa: PLC0415  optional
+
+    with by_pyarrow(wanted.path), parquet.ParquetFile(wanted.path) as file:
+        if file.metadata.num_row_groups == 0:
+            return file.schema_arrow.empty_table()  # which pyarrow 18 cannot read
+        return validated(file.read(columns=columns_to_read(wanted, file.schema_arrow.names)))
+
+
+@contextmanager
+def by_pyarrow(path: Path) -> Iterator[None]:
+    """Say in a sentence why pyarrow cannot read a file."""
     import pyarrow as pa  # noqa: PLC0415  optional
-    from pyarrow import parquet  # noqa: PLC0415
 
     try:
-        with parquet.ParquetFile(wanted.path) as file:
-            if file.metadata.num_row_groups == 0:
-                return file.schema_arrow.empty_table()  # which pyarrow 18 cannot read
-            return file.read(columns=columns_to_read(wanted, file.schema_arrow.names))
+        yield
     except MemoryError:  # pyarrow's is one of its exceptions, and the file may be sound
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as reason:
-        raise not_parquet(wanted.path, reason) from reason
+        raise _not_parquet(path, reason) from reason
+
+
+def validated(found: Any) -> Any:
+    """Return what pyarrow has read, if its texts are UTF-8 and its labels are all there.
+
+    It reads without a look at either, and would fail wherever the values are first used.
+    """
+    found.validate(full=True)
+    return found
 
 
 def _read_with_polars(wanted: Wanted) -> Any:
@@ -70,10 +87,10 @@ def _read_with_polars(wanted: Wanted) -> Any:
         names = columns_to_read(wanted, pl.read_parquet_schema(wanted.path))
         return pl.read_parquet(wanted.path, columns=names, hive_partitioning=False)
     except (pl.exceptions.PolarsError, OSError) as reason:
-        raise not_parquet(wanted.path, reason) from reason
+        raise _not_parquet(wanted.path, reason) from reason
 
 
-def not_parquet(path: Path, reason: Exception) -> InvalidFile:
+def _not_parquet(path: Path, reason: Exception) -> InvalidFile:
     """Return the error that says why a file cannot be read."""
     brief = (str(reason).splitlines() or [type(reason).__name__])[0].rstrip(".")
     return InvalidFile(f"{path} cannot be read as Parquet ({brief}); check the file.")

@@ -15,7 +15,7 @@ from mossrules._typing import AnyArray
 from mossrules.chunks import RowRange
 from mossrules.columns import Column, Kind, as_vector, make_column, values_as
 from mossrules.exceptions import InvalidFile
-from mossrules.files.parquet import as_wanted, columns_to_read, not_parquet
+from mossrules.files.parquet import as_wanted, by_pyarrow, columns_to_read, validated
 from mossrules.files.wanted import Wanted, check_same
 from mossrules.table import Table
 
@@ -35,19 +35,13 @@ class Part:
 
     def read(self, name: str) -> Any:
         """Return a column as pyarrow's chunked array."""
-        import pyarrow as pa  # noqa: PLC0415  optional
-        from pyarrow import parquet  # noqa: PLC0415
+        from pyarrow import parquet  # noqa: PLC0415  optional
 
-        try:
-            # A reader of its own: one reader is not for many threads.
-            with parquet.ParquetFile(
-                self.path, metadata=_metadata(self.path, self.modified)
-            ) as file:
-                found = file.read_row_groups(self.groups, columns=[name], use_threads=False)[name]
-        except MemoryError:  # pyarrow's is one of its exceptions, and the file may be sound
-            raise
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as reason:
-            raise not_parquet(self.path, reason) from reason
+        metadata = _metadata(self.path, self.modified)
+        # A reader of its own: one reader is not for many threads.
+        with by_pyarrow(self.path), parquet.ParquetFile(self.path, metadata=metadata) as file:
+            rows = file.read_row_groups(self.groups, columns=[name], use_threads=False)
+            found = validated(rows[name])
         if len(found) != len(self.rows):
             raise InvalidFile(
                 f"{self.path} has {len(found)} rows where it says that there are {len(self.rows)}; "
@@ -79,18 +73,12 @@ def scan_parquet(files: Sequence[Wanted]) -> Table:
 @lru_cache(maxsize=256)
 def _metadata(path: Path, modified: int) -> Any:
     """Return what a file says of itself, read once in each process."""
-    import pyarrow as pa  # noqa: PLC0415  optional
-    from pyarrow import parquet  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415  optional
 
     if path.stat().st_mtime_ns != modified:
         raise InvalidFile(f"{path} was changed while it was read; begin anew.")
-    try:
-        with parquet.ParquetFile(path) as file:
-            return file.metadata
-    except MemoryError:  # pyarrow's is one of its exceptions, and the file may be sound
-        raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as reason:
-        raise not_parquet(path, reason) from reason
+    with by_pyarrow(path), parquet.ParquetFile(path) as file:
+        return file.metadata
 
 
 def _parts(path: Path, modified: int, metadata: Any, start: int) -> Iterator[Part]:

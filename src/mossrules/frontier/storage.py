@@ -207,8 +207,8 @@ def read_number(value: Any) -> float:
 
 
 def read_count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise TypeError("a count is not an integer of at least 0")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise TypeError("a count is not an integer from 0 on, of 63 bits at most")
     return value
 
 
