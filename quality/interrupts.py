@@ -160,8 +160,8 @@ def run(count: int, seed: int, only: str | None) -> Record:
             ),
             (
                 "Calls in one process are fits, searches, frontiers and evaluations, on two "
-                "threads. Afterwards threads and child processes are as before, and the next fit "
-                "finds the same model."
+                "threads. Within five seconds threads and child processes are as before, and the "
+                "next fit finds the same model."
             ),
             (
                 f"'{BEFORE}': the signal came before the first line of ours, so that what is said "

@@ -67,8 +67,8 @@ def over_folds(
     if jobs == 1:
         return [work(fold, *split) for fold, split in enumerate(splits)]
     with ThreadPoolExecutor(jobs) as pool:
-        tasks = [pool.submit(work, fold, *split) for fold, split in enumerate(splits)]
         try:
+            tasks = [pool.submit(work, fold, *split) for fold, split in enumerate(splits)]
             return [task.result() for task in tasks]
         except BaseException:  # an interrupt too: the others must not go on
             stop.set()

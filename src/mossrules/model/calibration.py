@@ -176,9 +176,10 @@ def wilson(share: float, rows: float) -> tuple[float, float]:
     if not rows:
         return math.nan, math.nan
     z = float(ndtri(0.5 + CONFIDENCE / 2))
-    middle = share + z * z / (2 * rows)
-    spread = z * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
-    scale = 1 + z * z / rows
+    # All of it times the rows, which may be so few, being weights, that their square is 0.
+    middle = share * rows + z * z / 2
+    spread = z * math.sqrt(share * (1 - share) * rows + z * z / 4)
+    scale = rows + z * z
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
 
 
