@@ -68,6 +68,7 @@ def test_sound_files_are_read(name, samples, tmp_path):
         "Parquet, scanned 1 610",  # texts that are not UTF-8
         "Parquet, scanned 1 1360",  # labels that are not in the dictionary
         "frontier 1 1211",  # a count of more than 63 bits
+        "frontier 4 1251",  # a loss that is no number
     ],
 )
 def test_what_once_went_wrong_is_read_or_refused(key, samples, tmp_path):

@@ -184,8 +184,8 @@ def entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
     )  # fmt: skip
     if len(solution.support) != len(solution.weights):
         raise ValueError("a solution has another number of weights than rules")
-    if solution.bound > solution.loss:
-        raise ValueError("a bound is above the loss")
+    if not solution.bound <= solution.loss:  # also where one of them is NaN
+        raise ValueError("a bound is not below the loss")
     return FrontierPoint(read_count(content["floor"]), solution, _truth(content["reused"]))
 
 
