@@ -273,10 +273,14 @@ def _missing_columns_message(missing: list[str], available: list[str]) -> str:
 def did_you_mean(name: str, available: Sequence[str]) -> str:
     """Return a question that names the closest of the names there are, or nothing."""
     close = difflib.get_close_matches(name, available, n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    return f" Did you mean {_quoted(close[0])}?" if close else ""
+
+
+def _quoted(name: str, most: int = 100) -> str:
+    return repr(name) if len(name) <= most else f"{name[:most]!r}..."
 
 
 def _listed(names: Sequence[str], most: int = 10) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
+    shown = ", ".join(_quoted(name) for name in names[:most])
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"column{'s' if len(names) > 1 else ''} {shown}{more}"

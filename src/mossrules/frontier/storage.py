@@ -185,7 +185,7 @@ def entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
     if len(solution.support) != len(solution.weights):
         raise ValueError("a solution has another number of weights than rules")
     if not solution.bound <= solution.loss:  # also where one of them is NaN
-        raise ValueError("a bound is not below the loss")
+        raise ValueError("a bound is above the loss, or one of them is no number")
     return FrontierPoint(read_count(content["floor"]), solution, _truth(content["reused"]))
 
 
