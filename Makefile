@@ -13,7 +13,7 @@ demo: $(VENV)/.core
 test: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python tests/warm.py search & $(BIN)/mypy && $(BIN)/python tests/warm.py learning && wait $$!
+	$(BIN)/python tests/support/warm.py search & $(BIN)/mypy && $(BIN)/python tests/support/warm.py learning && wait $$!
 	$(BIN)/pytest -n auto --dist worksteal
 
 lint: $(VENV)/.dev

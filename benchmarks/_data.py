@@ -10,11 +10,11 @@ import pandas as pd
 
 from benchmarks._harness import ROOT, THREADS, Skipped
 from mossrules import find_candidates
-from mossrules.candidates import encode_rows
-from mossrules.encoded import EncodedTable
+from mossrules.candidates.codes import EncodedTable
+from mossrules.candidates.generators import ForestGenerator
+from mossrules.candidates.search import encode_rows
+from mossrules.data.table import split_target
 from mossrules.experiments.generated import generated_rows as synthetic
-from mossrules.generators import ForestGenerator
-from mossrules.table import split_target
 
 Floats = npt.NDArray[np.float64]
 

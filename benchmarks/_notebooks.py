@@ -21,20 +21,20 @@ from mossrules.baselines._design import Design
 from mossrules.baselines._fire import FirePath
 from mossrules.baselines._glrm import prices_of_length
 from mossrules.baselines._masters import solve_master
-from mossrules.binning import Binning
-from mossrules.candidates import Candidates, encode_rows
-from mossrules.encoded import EncodedTable
-from mossrules.estimators.choices import at_stability, method_for, pose_problem, untied
-from mossrules.estimators.fitting import refit_weights
-from mossrules.estimators.order import Rows
-from mossrules.forest import Step
-from mossrules.generators import ForestGenerator
+from mossrules.candidates.codes import EncodedTable
+from mossrules.candidates.cuts import Binning
+from mossrules.candidates.forest import Step
+from mossrules.candidates.generators import ForestGenerator
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Rule, condition_of_step
+from mossrules.candidates.search import Candidates, encode_rows
+from mossrules.data.canonical_order import Rows
+from mossrules.data.table import Table
+from mossrules.learning.fitting import refit_weights
+from mossrules.learning.stability_levels import at_stability, method_for, pose_problem, untied
 from mossrules.model import RuleSet
-from mossrules.pool import CandidatePool
-from mossrules.rules import Rule, condition_of_step
 from mossrules.solver import Options, solve
-from mossrules.solver._kernels.descent import descend
-from mossrules.table import Table
+from mossrules.solver.kernels.descent import descend
 
 BINS = 10
 PRICES = np.linspace(100.0, 1.0, 200)  # of a rule, for MOSS-L

@@ -12,8 +12,8 @@ from sklearn.ensemble import RandomForestRegressor
 from benchmarks._data import Floats, codes_by_row, encode, read_openml, synthetic, warm_up
 from benchmarks._harness import THREADS, Bound, Figure, Report, Row, Skipped
 from mossrules import CandidatePool, FittedEnsemble, Rule
-from mossrules.encoded import EncodedTable
-from mossrules.generators import ForestGenerator, Generator
+from mossrules.candidates.codes import EncodedTable
+from mossrules.candidates.generators import ForestGenerator, Generator
 
 TOP = 50
 LEAST_PROPORTION = 0.005

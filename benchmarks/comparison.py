@@ -32,10 +32,10 @@ from benchmarks._notebooks import (
     with_first_means,
 )
 from benchmarks._partial import Partial, say
-from mossrules.candidates import Candidates
+from mossrules.candidates.search import Candidates
+from mossrules.data.canonical_order import Rows
 from mossrules.estimators.finding import find_in_rows
 from mossrules.estimators.inputs import read_training
-from mossrules.estimators.order import Rows
 from mossrules.experiments.datasets import NOMINAL
 from mossrules.experiments.protocols import LEARNERS, protocol_for
 from mossrules.stability import empirical_stability

@@ -16,15 +16,15 @@ from benchmarks._partial import say
 from benchmarks._pools import MAX_RULES, N_TREES, SEED
 from benchmarks.solver import warm_up_solver
 from mossrules import Candidates, find_candidates
-from mossrules.constraints import (
+from mossrules.exceptions import NothingFound
+from mossrules.learning.constraints import (
     AtMostFeatures,
     AtMostPerFeature,
     Constraint,
     OnlyUp,
     limit_problem,
 )
-from mossrules.estimators.choices import GAMMA_ROWS
-from mossrules.exceptions import NothingFound
+from mossrules.learning.stability_levels import GAMMA_ROWS
 from mossrules.solver import Options, Problem, Solution, Status, solve
 
 GAP = 1e-3

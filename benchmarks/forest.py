@@ -8,8 +8,8 @@ from sklearn.ensemble import RandomForestRegressor
 
 from benchmarks._data import Floats, codes_by_row, encode, synthetic, warm_up
 from benchmarks._harness import THREADS, Bound, Figure, Report, Row, Task, interleave
-from mossrules.encoded import EncodedTable
-from mossrules.forest import grow_forest
+from mossrules.candidates.codes import EncodedTable
+from mossrules.candidates.forest import grow_forest
 
 N_TREES = 500
 N_COLUMNS = 20

@@ -12,7 +12,7 @@ from benchmarks._data import Floats, read_openml, synthetic, warm_up
 from benchmarks._harness import THREADS, Bound, Figure, Report, Skipped, interleave
 from benchmarks.authors_way import Form, NotebookResult, TextRule, notebook_candidates
 from mossrules import Candidates, Rule, find_candidates
-from mossrules.rules import Range
+from mossrules.candidates.rules import Range
 
 N_TREES = 500
 SEED = 0

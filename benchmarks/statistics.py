@@ -19,13 +19,13 @@ from benchmarks._harness import (
     in_fresh_process,
     interleave,
 )
-from mossrules.chunks import row_ranges
-from mossrules.encoded import EncodedTable, encode_table
-from mossrules.forest import grow_forest
-from mossrules.pool import CandidatePool
-from mossrules.statistics import Statistics, activations, compute_statistics
-from mossrules.table import split_target
-from mossrules.training import rows_of_table
+from mossrules.candidates.codes import EncodedTable, encode_table
+from mossrules.candidates.forest import grow_forest
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.statistics import Statistics, activations, compute_statistics
+from mossrules.data.chunks import row_ranges
+from mossrules.data.rows import rows_of_table
+from mossrules.data.table import split_target
 
 N_COLUMNS = 20
 SEED = 0

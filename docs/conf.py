@@ -68,10 +68,13 @@ nitpick_ignore_regex = [
     # Types of other libraries, whose pages a build without a network cannot link to.
     ("py:.*", r"(numpy|collections|os|pathlib|sklearn)\..*|Axes"),
     # Records inside of figures, data and solver, which signatures name and users need not.
-    ("py:class", r"mossrules\.(binning\.\w+|columns\.Kind|constraints\.limits\.\w+|encoded\.\w+)"),
     (
         "py:class",
-        r"mossrules\.(forest\.Step|table\.Table|report\.(data|render)\.\w+|plots\.\w+\.\w+)",
+        r"mossrules\.(candidates\.(cuts|codes)\.\w+|data\.columns\.Kind|learning\.constraints\.builder\.\w+)",
+    ),
+    (
+        "py:class",
+        r"mossrules\.(candidates\.forest\.Step|data\.table\.Table|display\.(report\.(data|render)|plots\.\w+)\.\w+)",
     ),
     ("py:class", r"mossrules\.(model\.calibration|solver\.selection|solver\.cutting_plane)\.\w+"),
     ("py:class", r"Horizontal|Vertical"),
@@ -104,7 +107,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_signature": False,
-    "ignore_repr_types": r"matplotlib|mossrules\.plots",  # the figure says it all
+    "ignore_repr_types": r"matplotlib|mossrules\.display",  # the figure says it all
     "show_memory": False,
     "write_computation_times": False,
     "abort_on_example_error": True,

@@ -17,13 +17,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for problems and tables
 
-from cases import hard_problem
-from model_cases import wild_table
 from mossrules import MossRegressor
 from mossrules.baselines import SirusRegressor
 from mossrules.evaluation import evaluate, evaluate_frontier
 from mossrules.frontier import solve_frontier
 from mossrules.solver import Options, Status, solve
+from support.cases import hard_problem
+from support.model_cases import wild_table
 
 X, Y = wild_table(1, n=200)
 PROBLEM = hard_problem(m=40, k=6, seed=1)

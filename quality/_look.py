@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for the browser
 
-from browser_cases import lacking, running_browser, violations
+from support.browser_cases import lacking, running_browser, violations
 
 __all__ = ["OTHERS", "Look", "look_at"]
 

@@ -34,8 +34,8 @@ def _status(name: str) -> int:
 
 def nodes(most: int) -> dict[str, Any]:
     """Search with so many open nodes at most."""
-    from cases import hard_problem  # noqa: PLC0415  after the limits are set
     from mossrules.solver import Options, solve  # noqa: PLC0415
+    from support.cases import hard_problem  # noqa: PLC0415  after the limits are set
 
     solve(hard_problem(m=20, k=4))
     problem, before = hard_problem(m=64, k=16, seed=1, gamma=10.0), in_use()
@@ -80,7 +80,7 @@ def starved(mebibytes: int, path: str) -> None:
     import mossrules.cli.fit  # noqa: F401, PLC0415  loaded before the limit
     from mossrules import MossRegressor  # noqa: PLC0415
     from mossrules.__main__ import main  # noqa: PLC0415
-    from mossrules.files import read_file  # noqa: F401, PLC0415
+    from mossrules.data.files import read_file  # noqa: F401, PLC0415
 
     small = {"a": [1.0, 2.0, 3.0, 4.0] * 10, "b": [1.0, 2.0] * 20}
     MossRegressor(2, n_trees=5, n_jobs=2).fit(small, small["a"])

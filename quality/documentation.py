@@ -29,7 +29,7 @@ from quality._site import Site, read_site
 __all__ = ["arguments", "counts", "run"]
 
 BUILT = ROOT / "build" / "docs"
-TESTS = ("tests/test_docs.py", "tests/test_docs_commands.py")
+TESTS = ("tests/docs/test_examples.py", "tests/docs/test_commands.py")
 SECTIONS = ("index", "start")  # what they link to is looked at more closely
 
 

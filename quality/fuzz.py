@@ -17,7 +17,7 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for the readers
 
 from quality._record import Record
-from readers import READERS, Reader, read_damaged
+from support.readers import READERS, Reader, read_damaged
 
 __all__ = ["arguments", "fuzz", "run"]
 

@@ -2,7 +2,7 @@
 
 For each command that works long, the real program is started in a folder of its own and stopped:
 by Ctrl-C, by Ctrl-C twice, by SIGTERM and by SIGKILL, at moments spread over its whole run, and
-just when a file is written. What must hold afterwards, tests/stopping.py says.
+just when a file is written. What must hold afterwards, tests/support/stopping.py says.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for the commands
 
 from quality._record import Record
-from stopping import BEFORE, COMMANDS, Command, Defect, Moment, finish, input_files, stop
+from support.stopping import BEFORE, COMMANDS, Command, Defect, Moment, finish, input_files, stop
 
 __all__ = ["arguments", "moments", "run"]
 

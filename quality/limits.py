@@ -19,12 +19,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for the problems
 
-from cases import hard_problem
 from mossrules import MossRegressor
 from mossrules.estimators import candidates_for
 from mossrules.frontier import solve_frontier
 from mossrules.solver import LinearConstraints, Options, Problem, solve, solve_pool
 from quality._record import ROOT, Cell, Record
+from support.cases import hard_problem
 
 __all__ = ["arguments", "run"]
 

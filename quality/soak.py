@@ -31,13 +31,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for the problems and oracles
 
-from cases import hard_problem, limited_problem, mixed_problem, wild_problem
 from mossrules._files import write_file
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter, LicenceLimit, MossError
 from mossrules.frontier import solve_frontier
 from mossrules.solver import Options, Solution, Status, solve, solve_pool
-from mossrules.solver.branch_and_bound import compile_kernels
-from oracles import (
+from mossrules.solver.search.branch_and_bound import compile_kernels
+from quality._page import made, markdown_table
+from quality._record import ROOT, Record
+from support.cases import hard_problem, limited_problem, mixed_problem, wild_problem
+from support.oracles import (
     brute_force,
     brute_force_limited,
     brute_force_logistic,
@@ -46,8 +48,6 @@ from oracles import (
     random_logistic_problem,
     random_problem,
 )
-from quality._page import made, markdown_table
-from quality._record import ROOT, Record
 
 __all__ = ["Tally", "arguments", "examine", "problems", "run"]
 

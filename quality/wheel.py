@@ -31,9 +31,9 @@ __all__ = ["arguments", "build", "run", "sdist_faults", "wheel_faults"]
 NEEDED = (  # a wheel without these installs, and fails later
     "mossrules/py.typed",
     "mossrules/model/ruleset.schema.json",
-    "mossrules/report/page/report.html.j2",
-    "mossrules/report/page/report.css",
-    "mossrules/report/page/report.js",
+    "mossrules/display/report/page/report.html.j2",
+    "mossrules/display/report/page/report.css",
+    "mossrules/display/report/page/report.js",
     "mossrules/experiments/published/r2_mean.csv",
 )
 ABOUT = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 from mossrules._version import __version__
 
 if TYPE_CHECKING:
-    from mossrules.candidates import Candidates, find_candidates
+    from mossrules.candidates.generators import FittedEnsemble
+    from mossrules.candidates.pool import CandidatePool
+    from mossrules.candidates.rules import Rule
+    from mossrules.candidates.search import Candidates, find_candidates
+    from mossrules.candidates.statistics import Statistics
     from mossrules.estimators import MossClassifier, MossRegressor
     from mossrules.evaluation import FrontierEvaluation, evaluate_frontier
     from mossrules.exceptions import MossError
     from mossrules.frontier import Frontier
-    from mossrules.generators import FittedEnsemble
     from mossrules.model import RuleSet, RuleSets
-    from mossrules.pool import CandidatePool
-    from mossrules.rules import Rule
-    from mossrules.statistics import Statistics
 
 __all__ = [
     "CandidatePool",
@@ -38,20 +38,20 @@ __all__ = [
 # Names are imported when first used: numba and narwhals take longer to load than `import mossrules`
 # should take.
 _HOME = {
-    "CandidatePool": "mossrules.pool",
-    "Candidates": "mossrules.candidates",
-    "FittedEnsemble": "mossrules.generators",
+    "CandidatePool": "mossrules.candidates.pool",
+    "Candidates": "mossrules.candidates.search",
+    "FittedEnsemble": "mossrules.candidates.generators",
     "Frontier": "mossrules.frontier",
     "FrontierEvaluation": "mossrules.evaluation",
     "MossClassifier": "mossrules.estimators",
     "MossError": "mossrules.exceptions",
     "MossRegressor": "mossrules.estimators",
-    "Rule": "mossrules.rules",
+    "Rule": "mossrules.candidates.rules",
     "RuleSet": "mossrules.model",
     "RuleSets": "mossrules.model",
-    "Statistics": "mossrules.statistics",
+    "Statistics": "mossrules.candidates.statistics",
     "evaluate_frontier": "mossrules.evaluation",
-    "find_candidates": "mossrules.candidates",
+    "find_candidates": "mossrules.candidates.search",
 }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from mossrules._typing import FloatArray, IntArray
-from mossrules.pool import CandidatePool
+from mossrules.candidates.pool import CandidatePool
 
 __all__ = ["expected_agreement", "settled_trees"]
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from mossrules._checks import check_integer
 from mossrules._typing import FloatArray, IntArray
-from mossrules.candidates import Candidates
+from mossrules.candidates.search import Candidates
+from mossrules.data.canonical_order import Rows
+from mossrules.data.labels import check_class_weight
+from mossrules.data.streams import Streamed
 from mossrules.estimators.base import RuleClassifier, RuleEstimator, RuleRegressor
-from mossrules.estimators.choices import check_choice
-from mossrules.estimators.labels import check_class_weight
-from mossrules.estimators.log_odds import share_log_odds
-from mossrules.estimators.order import Rows
-from mossrules.estimators.streams import Streamed
 from mossrules.exceptions import InvalidParameter
+from mossrules.learning.log_odds import share_log_odds
+from mossrules.learning.stability_levels import check_choice
 from mossrules.model import RuleSet
 
 __all__ = ["Baseline", "BaselineClassifier", "BaselineRegressor", "Choice", "Source", "Variant"]

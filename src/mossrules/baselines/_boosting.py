@@ -18,12 +18,12 @@ from sklearn.tree import DecisionTreeRegressor
 
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import AnyArray, IntArray
-from mossrules.binning import MISSING, Binning
-from mossrules.chunks import Progress
-from mossrules.encoded import EncodedTable
+from mossrules.candidates.codes import EncodedTable
+from mossrules.candidates.cuts import MISSING, Binning
+from mossrules.candidates.forest import Path, Step
+from mossrules.candidates.generators import tree_paths
+from mossrules.data.chunks import Progress
 from mossrules.exceptions import InvalidParameter
-from mossrules.forest import Path, Step
-from mossrules.generators import tree_paths
 
 __all__ = ["BoostedTrees"]
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from mossrules._kernels.draws import (
+from mossrules._typing import FloatArray, IntArray
+from mossrules.candidates.kernels.draws import (
     BOOTSTRAP,
     POISSON_THRESHOLDS,
     TREES_PER_DRAW,
     draw_uniforms,
     stream_key,
 )
-from mossrules._typing import FloatArray, IntArray
-from mossrules.candidates import Candidates
-from mossrules.chunks import row_ranges
-from mossrules.estimators.order import Rows
-from mossrules.statistics import rule_columns
+from mossrules.candidates.search import Candidates
+from mossrules.candidates.statistics import rule_columns
+from mossrules.data.canonical_order import Rows
+from mossrules.data.chunks import row_ranges
 
 __all__ = ["bootstrap_counts", "first_tree_means"]
 

@@ -25,13 +25,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mossrules._kernels.literals import sum_by_code
 from mossrules._typing import BoolArray, CodeArray, FloatArray, IntArray
 from mossrules.baselines._literals import Literals
 from mossrules.baselines._masters import LogisticMaster, Master, SquaredMaster
 from mossrules.baselines._path import PathPoint
-from mossrules.encoded import EncodedTable
-from mossrules.rules import Rule
+from mossrules.baselines.kernels.literals import sum_by_code
+from mossrules.candidates.codes import EncodedTable
+from mossrules.candidates.rules import Rule
 
 __all__ = ["Beam", "ColumnGeneration", "Conjunction", "Prices"]
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mossrules._cached import cached_property
-from mossrules._kernels.blocks import descend_blocks
 from mossrules._typing import FloatArray, IntArray
 from mossrules.baselines._design import Design
+from mossrules.baselines.kernels.blocks import descend_blocks
 
 __all__ = ["BlockDescent", "Blocks", "Penalty", "Stationary"]
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mossrules._kernels.lasso import descend_lasso
 from mossrules._typing import FloatArray, IntArray
-from mossrules.statistics import Statistics
+from mossrules.baselines.kernels.lasso import descend_lasso
+from mossrules.candidates.statistics import Statistics
 
 __all__ = ["Design"]
 

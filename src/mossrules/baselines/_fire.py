@@ -14,8 +14,8 @@ from mossrules.baselines._descent import BlockDescent, Blocks, Penalty
 from mossrules.baselines._design import Design
 from mossrules.baselines._leaves import leaf_blocks
 from mossrules.baselines._path import PathPoint, follow_path, without_rounding
-from mossrules.candidates import Candidates
-from mossrules.statistics import Statistics
+from mossrules.candidates.search import Candidates
+from mossrules.candidates.statistics import Statistics
 
 __all__ = ["FirePath"]
 

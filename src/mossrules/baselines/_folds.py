@@ -17,11 +17,11 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.baselines._design import Design
-from mossrules.candidates import Candidates
-from mossrules.chunks import RowRange, row_ranges
-from mossrules.estimators.order import Rows
+from mossrules.candidates.search import Candidates
+from mossrules.candidates.statistics import rule_columns
+from mossrules.data.canonical_order import Rows
+from mossrules.data.chunks import RowRange, row_ranges
 from mossrules.exceptions import InvalidParameter
-from mossrules.statistics import rule_columns
 
 __all__ = ["Folds"]
 

@@ -22,8 +22,8 @@ from mossrules.baselines._lasso import Loss
 from mossrules.baselines._literals import count_literals
 from mossrules.baselines._masters import LogisticMaster, SquaredMaster, solve_master
 from mossrules.baselines._path import PathPoint, Solve, follow_path
-from mossrules.encoded import EncodedTable
-from mossrules.rules import Rule
+from mossrules.candidates.codes import EncodedTable
+from mossrules.candidates.rules import Rule
 
 __all__ = [
     "Generated",

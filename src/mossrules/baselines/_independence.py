@@ -25,8 +25,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mossrules._typing import BoolArray, IntArray
-from mossrules.binning import MISSING, Binning
-from mossrules.rules import OPEN, Condition, Range, Rule
+from mossrules.candidates.cuts import MISSING, Binning
+from mossrules.candidates.rules import OPEN, Condition, Range, Rule
 
 __all__ = ["independent_rules"]
 

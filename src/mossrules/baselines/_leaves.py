@@ -13,9 +13,9 @@ import numpy as np
 
 from mossrules._typing import AnyArray, BoolArray
 from mossrules.baselines._descent import Blocks
-from mossrules.binning import Binning
-from mossrules.pool import CandidatePool
-from mossrules.rules import Rule
+from mossrules.candidates.cuts import Binning
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Rule
 
 __all__ = ["leaf_blocks", "left_to_right"]
 

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mossrules._typing import BoolArray, FloatArray
-from mossrules.binning import check_finite
-from mossrules.chunks import RowRange
-from mossrules.columns import NUMBERS, Column, Kind
-from mossrules.estimators.order import Rows
+from mossrules.candidates.cuts import check_finite
+from mossrules.candidates.rules import format_number
+from mossrules.data.canonical_order import Rows
+from mossrules.data.chunks import RowRange
+from mossrules.data.columns import NUMBERS, Column, Kind
+from mossrules.data.table import Table
 from mossrules.exceptions import InvalidColumn
-from mossrules.model.figures import format_amounts, one_line
-from mossrules.rules import format_number
-from mossrules.table import Table
+from mossrules.model.formatting import format_amounts, one_line
 
 __all__ = ["LinearTerms"]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mossrules._typing import BoolArray, IntArray
-from mossrules.binning import BinnedColumn
-from mossrules.columns import Kind
-from mossrules.encoded import EncodedTable
-from mossrules.rules import OPEN, Condition, Levels, Range, Rule
+from mossrules.candidates.codes import EncodedTable
+from mossrules.candidates.cuts import BinnedColumn
+from mossrules.candidates.rules import OPEN, Condition, Levels, Range, Rule
+from mossrules.data.columns import Kind
 
 __all__ = ["Literals", "count_literals"]
 

@@ -27,9 +27,9 @@ import numpy as np
 from scipy.special import entr, expit
 
 from mossrules._cached import cached_property
-from mossrules._kernels.lasso import descend_lasso
 from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
-from mossrules.candidates import Candidates
+from mossrules.baselines.kernels.lasso import descend_lasso
+from mossrules.candidates.search import Candidates
 from mossrules.exceptions import InvalidParameter
 
 __all__ = ["Logistic"]

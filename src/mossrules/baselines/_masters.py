@@ -9,12 +9,12 @@ from typing import Protocol
 
 import numpy as np
 
-from mossrules._kernels.literals import weigh_overlaps
 from mossrules._typing import BoolArray, FloatArray
 from mossrules.baselines._design import Design
 from mossrules.baselines._lasso import Loss, solve_lasso
 from mossrules.baselines._logistic import Logistic
 from mossrules.baselines._path import without_rounding
+from mossrules.baselines.kernels.literals import weigh_overlaps
 
 __all__ = ["LogisticMaster", "Master", "SquaredMaster", "solve_master"]
 

@@ -11,12 +11,12 @@ from mossrules._checks import check_number
 from mossrules._warn import warn_user
 from mossrules.baselines._base import BaselineRegressor, Choice, Source, Variant
 from mossrules.baselines._fire import FirePath
-from mossrules.binning import MAX_BINS
-from mossrules.candidates import Candidates
-from mossrules.estimators.choices import untied
+from mossrules.candidates.cuts import MAX_BINS
+from mossrules.candidates.search import Candidates
+from mossrules.data.canonical_order import Rows
 from mossrules.estimators.finding import find_in_rows, generation
-from mossrules.estimators.order import Rows
 from mossrules.exceptions import SolveLimitWarning
+from mossrules.learning.stability_levels import untied
 
 __all__ = ["FireRegressor"]
 

@@ -19,17 +19,17 @@ from mossrules.baselines._glrm import (
     prices_of_length,
 )
 from mossrules.baselines._masters import LogisticMaster, SquaredMaster
-from mossrules.candidates import Candidates, encode_rows
-from mossrules.chunks import resolve_n_jobs
-from mossrules.estimators.choices import untied
+from mossrules.candidates.generators import ForestGenerator
+from mossrules.candidates.patterns import compute_patterns
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.search import Candidates, encode_rows
+from mossrules.candidates.statistics import compute_statistics
+from mossrules.data.canonical_order import Rows
+from mossrules.data.chunks import resolve_n_jobs
 from mossrules.estimators.finding import no_candidates, tells_apart
-from mossrules.estimators.fitting import refit_weights
-from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidTable, SolveLimitWarning
-from mossrules.generators import ForestGenerator
-from mossrules.patterns import compute_patterns
-from mossrules.pool import CandidatePool
-from mossrules.statistics import compute_statistics
+from mossrules.learning.fitting import refit_weights
+from mossrules.learning.stability_levels import untied
 
 __all__ = ["GeneratedRules", "GlrmRegressor"]
 

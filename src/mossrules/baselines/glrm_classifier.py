@@ -11,9 +11,9 @@ from mossrules.baselines._base import BaselineClassifier, Choice, Source
 from mossrules.baselines._glrm import choose_rules
 from mossrules.baselines._logistic import Logistic
 from mossrules.baselines.glrm import GeneratedRules
-from mossrules.candidates import Candidates
-from mossrules.estimators.log_odds import refit_log_odds
-from mossrules.estimators.order import Rows
+from mossrules.candidates.search import Candidates
+from mossrules.data.canonical_order import Rows
+from mossrules.learning.log_odds import refit_log_odds
 
 __all__ = ["GlrmClassifier"]
 

@@ -17,13 +17,13 @@ from mossrules.baselines._design import Design
 from mossrules.baselines._folds import Folds
 from mossrules.baselines._lasso import LassoPoint, Loss, lasso_at, lasso_path
 from mossrules.baselines._linear import LinearTerms
-from mossrules.candidates import Candidates, resolve_seed
-from mossrules.chunks import RowRange
-from mossrules.estimators.choices import check_choice, untied
+from mossrules.candidates.search import Candidates, resolve_seed
+from mossrules.data.canonical_order import Rows
+from mossrules.data.chunks import RowRange
 from mossrules.estimators.finding import find_in_rows
 from mossrules.estimators.inputs import read_features
-from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
+from mossrules.learning.stability_levels import check_choice, untied
 from mossrules.model.importance import rule_importances
 
 __all__ = ["N_FOLDS", "LassoRules", "Penalty", "RuleFitRegressor", "points_of"]

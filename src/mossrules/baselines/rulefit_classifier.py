@@ -13,12 +13,12 @@ from mossrules.baselines._lasso import LassoPoint, lasso_at
 from mossrules.baselines._linear import LinearTerms
 from mossrules.baselines._logistic import Logistic
 from mossrules.baselines.rulefit import N_FOLDS, LassoRules, Penalty, points_of
-from mossrules.candidates import Candidates
-from mossrules.chunks import row_ranges
-from mossrules.estimators.order import Rows
+from mossrules.candidates.search import Candidates
+from mossrules.candidates.statistics import rule_columns
+from mossrules.data.canonical_order import Rows
+from mossrules.data.chunks import row_ranges
+from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter
-from mossrules.statistics import rule_columns
-from mossrules.table import Table
 
 __all__ = ["RuleFitClassifier"]
 

@@ -15,12 +15,12 @@ from mossrules.baselines._design import Design
 from mossrules.baselines._folds import Folds
 from mossrules.baselines._independence import independent_rules
 from mossrules.baselines._ridge import best_by_folds, best_by_gcv, solve_ridge
-from mossrules.candidates import Candidates, resolve_seed
-from mossrules.estimators.choices import untied
+from mossrules.candidates.search import Candidates, resolve_seed
+from mossrules.data.canonical_order import Rows
 from mossrules.estimators.finding import find_in_rows, generation
-from mossrules.estimators.fitting import refit_weights
-from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
+from mossrules.learning.fitting import refit_weights
+from mossrules.learning.stability_levels import untied
 
 __all__ = ["FrequentRules", "SirusRegressor"]
 

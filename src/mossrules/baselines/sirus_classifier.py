@@ -9,9 +9,9 @@ import numpy as np
 from mossrules._typing import FloatArray
 from mossrules.baselines._base import BaselineClassifier, Choice, Source
 from mossrules.baselines.sirus import FrequentRules
-from mossrules.candidates import Candidates
-from mossrules.columns import Label
-from mossrules.estimators.order import Rows
+from mossrules.candidates.search import Candidates
+from mossrules.data.canonical_order import Rows
+from mossrules.data.columns import Label
 from mossrules.model import RuleSet
 
 __all__ = ["SirusClassifier"]

@@ -12,8 +12,8 @@ import typer
 from rich.text import Text
 from typer.core import TyperGroup
 
-from mossrules import __version__
 from mossrules._signals import ToldStatus, interrupted_by, stopped_status
+from mossrules._version import __version__
 from mossrules.cli._console import errors, out
 from mossrules.exceptions import MixedColumnWarning, MossError, SolveLimitWarning
 

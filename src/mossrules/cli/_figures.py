@@ -16,7 +16,7 @@ PLOTS = (".png", ".svg", ".pdf")
 
 def check_plot(path: Path) -> None:
     """Refuse a plot that cannot be drawn, before any work."""
-    from mossrules.plots._axes import load  # noqa: PLC0415
+    from mossrules.display.plots._axes import load  # noqa: PLC0415
 
     if path.suffix.lower() not in PLOTS:
         raise InvalidParameter(f"--plot is {str(path)!r}; end it in one of {', '.join(PLOTS)}.")
@@ -27,7 +27,7 @@ def drawn(
     draw: Callable[[Any], object], path: Path, size: tuple[float, float] = (6.4, 4.4)
 ) -> bytes:
     """Return what a function draws on axes, as the content of a file."""
-    from mossrules.plots._axes import load  # noqa: PLC0415
+    from mossrules.display.plots._axes import load  # noqa: PLC0415
 
     # Not by pyplot, which may open a window.
     figure = load("matplotlib.figure").Figure(figsize=size, layout="constrained")

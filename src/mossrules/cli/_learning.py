@@ -22,12 +22,12 @@ from mossrules.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from mossrules.constraints import Constraint
+    from mossrules.data.files import Columns
+    from mossrules.data.table import Table
     from mossrules.estimators import MossClassifier, MossRegressor
     from mossrules.estimators.cross_validation import EvaluationProgress
     from mossrules.evaluation import Evaluation
-    from mossrules.files import Columns
-    from mossrules.table import Table
+    from mossrules.learning.constraints import Constraint
 
 __all__ = [
     "connected",
@@ -49,14 +49,14 @@ MANY_CLASSES = 20  # labels of a target that may be something else, such as a na
 
 def read_training_file(file: File, task: Task = Task.REGRESSION) -> Columns:
     """Return the columns to learn from, the target among them; of a number, only as such."""
-    from mossrules.files import read_file  # noqa: PLC0415  the command line starts without it
+    from mossrules.data.files import read_file  # noqa: PLC0415  the command line starts without it
 
     return read_file(file.data, **_wanted(file, task))
 
 
 def scan_training_file(engine: Engine, file: File, task: Task = Task.REGRESSION) -> Table:
     """Return the same as a table that stays in its file, or in the files of a pattern."""
-    from mossrules.files import scan_files  # noqa: PLC0415
+    from mossrules.data.files import scan_files  # noqa: PLC0415
 
     return scan_files(file.data, engine=engine.value, **_wanted(file, task))
 
@@ -100,7 +100,7 @@ def _close(client: Any) -> None:
 
 
 def _wanted(file: File, task: Task) -> dict[str, Any]:
-    from mossrules.columns import Kind  # noqa: PLC0415
+    from mossrules.data.columns import Kind  # noqa: PLC0415
 
     target, dropped, categories = file.target, file.drop or [], file.categorical or []
     for name in (target, *categories):
@@ -147,8 +147,8 @@ def read_numbers(file: File) -> Columns:
 
 def _refuse_class(file: File, columns: Columns) -> None:
     """Say that a target of words is not for this command; a word among numbers is a mistake."""
-    from mossrules.columns import Kind  # noqa: PLC0415  loads narwhals
-    from mossrules.table import Table, target_column  # noqa: PLC0415
+    from mossrules.data.columns import Kind  # noqa: PLC0415  loads narwhals
+    from mossrules.data.table import Table, target_column  # noqa: PLC0415
 
     table = Table.from_any(columns)
     column = target_column(table, file.target)
@@ -162,8 +162,8 @@ def _refuse_class(file: File, columns: Columns) -> None:
 
 
 def _for_task(file: File, task: Task, read: Callable[[File, Task], Read]) -> tuple[Read, Task]:
-    from mossrules.columns import Kind  # noqa: PLC0415  loads narwhals
-    from mossrules.table import Table, target_column  # noqa: PLC0415
+    from mossrules.data.columns import Kind  # noqa: PLC0415  loads narwhals
+    from mossrules.data.table import Table, target_column  # noqa: PLC0415
 
     table = read(file, task)
     if task is not Task.AUTO:
@@ -225,8 +225,8 @@ def moss_parameters(moss: Moss, table: Columns | Table, target: str) -> dict[str
 
 def read_constraints(moss: Moss, table: Columns | Table, target: str) -> list[Constraint] | None:
     """Return what the options ask of a rule set; None if they ask for nothing."""
-    from mossrules import constraints as known  # noqa: PLC0415  loads numba
-    from mossrules.table import did_you_mean  # noqa: PLC0415  loads narwhals
+    from mossrules.data.table import did_you_mean  # noqa: PLC0415  loads narwhals
+    from mossrules.learning import constraints as known  # noqa: PLC0415  loads numba
 
     named = {
         "--never-use": (known.NeverUse, moss.never_use),

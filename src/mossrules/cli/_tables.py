@@ -38,7 +38,7 @@ __all__ = [
 
 def rules_table(ruleset: RuleSet) -> Table:
     """Return the rules with their weights, the share of rows and the share of trees."""
-    from mossrules.model.figures import header, table_rows  # noqa: PLC0415  loads NumPy
+    from mossrules.model.formatting import header, table_rows  # noqa: PLC0415  loads NumPy
 
     table, (*figures, rule) = Table(), header(ruleset)
     for heading in figures:
@@ -108,8 +108,8 @@ def class_scores(model: MossClassifier, table: Any, target: str) -> dict[str, fl
     import numpy as np  # noqa: PLC0415  the command line starts without it
     from sklearn.metrics import log_loss  # noqa: PLC0415
 
-    from mossrules.estimators.labels import read_labels  # noqa: PLC0415
-    from mossrules.table import split_column  # noqa: PLC0415
+    from mossrules.data.labels import read_labels  # noqa: PLC0415
+    from mossrules.data.table import split_column  # noqa: PLC0415
 
     features, column = split_column(table, target)
     classes, codes = read_labels(column, features.n_rows)
@@ -141,7 +141,7 @@ def share_of_largest(model: MossRegressor | MossClassifier) -> float:
 
 def frontier_rows(model: MossRegressor, frontier: Frontier) -> list[dict[str, Any]]:
     """Return what is said of each point, the most stable first."""
-    from mossrules.estimators.fitting import training_r2  # noqa: PLC0415  loads numba
+    from mossrules.learning.fitting import training_r2  # noqa: PLC0415  loads numba
 
     signs = None if model.problem_ is None else model.problem_.signs
     points = frontier.points

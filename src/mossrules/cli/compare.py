@@ -141,7 +141,8 @@ def classifiers(
     names: list[LearnerName] | None, moss: dict[str, Any], **shared: Any
 ) -> dict[str, Any]:
     """Return the classifiers that were asked for; `moss` are parameters of MOSS alone."""
-    from mossrules import MossClassifier, baselines  # noqa: PLC0415  loads numba
+    from mossrules import baselines  # noqa: PLC0415  loads numba
+    from mossrules.estimators import MossClassifier  # noqa: PLC0415
     from mossrules.experiments.protocols import MOSS  # noqa: PLC0415
 
     others = {

@@ -11,15 +11,15 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
-from mossrules import __version__
 from mossrules._files import check_place, write_file
 from mossrules._signals import check_interrupted
+from mossrules._version import __version__
 from mossrules.cli._console import out, print_line, progress
 from mossrules.cli._tables import as_csv, certificate, rules_table
 
 if TYPE_CHECKING:
     from mossrules._typing import FloatArray
-    from mossrules.candidates import Candidates
+    from mossrules.candidates.search import Candidates
     from mossrules.estimators import MossRegressor
 
 __all__ = ["demo"]
@@ -105,7 +105,7 @@ def _find(
     table: Mapping[str, FloatArray], target: FloatArray, n_trees: int, seed: int
 ) -> tuple[Candidates, float]:
     """Find candidates with a progress bar; return them with the seconds it took."""
-    from mossrules.candidates import find_candidates  # noqa: PLC0415  loads numba
+    from mossrules.candidates.search import find_candidates  # noqa: PLC0415  loads numba
 
     started = time.perf_counter()
     with Progress(console=out, transient=True) as bar:

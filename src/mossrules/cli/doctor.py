@@ -16,7 +16,7 @@ SIGNS = {"good": ("ok    ", "green"), "note": ("note  ", "yellow"), "bad": ("FAU
 
 def doctor(*, as_json: options.Json = False) -> None:
     """Check this installation: versions, extras, threads, cache, and a self-test of seconds."""
-    from mossrules.doctor import examine  # noqa: PLC0415  loads numba
+    from mossrules.cli._installation import examine  # noqa: PLC0415  loads numba
 
     found: list[dict[str, Any]] = []
     for each in examine():

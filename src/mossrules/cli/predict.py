@@ -15,7 +15,7 @@ from mossrules.cli._tables import as_csv
 from mossrules.exceptions import InvalidFile, InvalidParameter
 
 if TYPE_CHECKING:
-    from mossrules.files import Columns
+    from mossrules.data.files import Columns
     from mossrules.model import Explanation, RuleSet, RuleSets
 
 __all__ = ["predict"]
@@ -107,7 +107,7 @@ def read_model(path: Path) -> RuleSet | RuleSets:
 
 def read_features(path: Path, ruleset: RuleSet | RuleSets, delimiter: str | None) -> Columns:
     """Return the columns that rules use, in the types they had in training."""
-    from mossrules.files import read_file  # noqa: PLC0415  loads narwhals
+    from mossrules.data.files import read_file  # noqa: PLC0415  loads narwhals
     from mossrules.model import RuleSet  # noqa: PLC0415
 
     sets = [ruleset] if isinstance(ruleset, RuleSet) else [*ruleset.values()]
@@ -125,8 +125,8 @@ def read_features(path: Path, ruleset: RuleSet | RuleSets, delimiter: str | None
 
 def read_kept(path: Path, names: Sequence[str], delimiter: str | None) -> dict[str, list[Any]]:
     """Return columns to write beside the predictions, as text; None where a value is missing."""
-    from mossrules.columns import Kind  # noqa: PLC0415
-    from mossrules.files import read_file  # noqa: PLC0415
+    from mossrules.data.columns import Kind  # noqa: PLC0415
+    from mossrules.data.files import read_file  # noqa: PLC0415
 
     if not names:
         return {}
@@ -154,9 +154,9 @@ def show_explanation(
     ruleset: RuleSet | RuleSets, table: Columns, row: int, *, as_json: bool
 ) -> None:
     """Print which rules hold for a row, counted from 1, and what each adds."""
+    from mossrules.data.table import Table  # noqa: PLC0415  loads narwhals
     from mossrules.model import RuleSet  # noqa: PLC0415
-    from mossrules.model.figures import one_line  # noqa: PLC0415
-    from mossrules.table import Table  # noqa: PLC0415  loads narwhals
+    from mossrules.model.formatting import one_line  # noqa: PLC0415
 
     n_rows = Table.from_any(table).n_rows
     if row > n_rows:

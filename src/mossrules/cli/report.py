@@ -21,8 +21,8 @@ from mossrules.cli._learning import (
 from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
+    from mossrules.data.files import Columns
     from mossrules.estimators import MossClassifier
-    from mossrules.files import Columns
 
 __all__ = ["report"]
 
@@ -63,7 +63,7 @@ def report(
     jobs: options.Jobs = None,
 ) -> None:
     """Write one page, for any browser, on which to choose between stability and fit."""
-    from mossrules.report import collect, write_report  # noqa: PLC0415  loads numba
+    from mossrules.display.report import collect, write_report  # noqa: PLC0415  loads numba
 
     check_place(output)
     if folds == 1:
@@ -103,9 +103,9 @@ def one_class(
     model: MossClassifier | Any, table: Columns, target: str, outcome: str | None
 ) -> tuple[MossClassifier, Columns, Any]:
     """Return the model of one class against all others, and the rows with that as target."""
+    from mossrules.data.labels import read_labels  # noqa: PLC0415
+    from mossrules.data.table import did_you_mean, split_column  # noqa: PLC0415
     from mossrules.estimators import MossClassifier  # noqa: PLC0415  loads numba
-    from mossrules.estimators.labels import read_labels  # noqa: PLC0415
-    from mossrules.table import did_you_mean, split_column  # noqa: PLC0415
 
     if not isinstance(model, MossClassifier):
         raise InvalidParameter("--outcome names a class, and the target is a number; leave it out.")

@@ -14,9 +14,15 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._typing import AnyArray, FloatArray
-from mossrules.candidates import Candidates
-from mossrules.clusters import is_dask, predict_partitions
-from mossrules.columns import Label
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.search import Candidates
+from mossrules.data.canonical_order import Rows
+from mossrules.data.columns import Label
+from mossrules.data.dask_partitions import is_dask, predict_partitions
+from mossrules.data.files import opened
+from mossrules.data.labels import Labelled, plain_label, read_labels
+from mossrules.data.streams import Streamed, StreamedLabels
+from mossrules.data.table import Table, split_column, split_target
 from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.estimators.inputs import (
     read_features,
@@ -27,15 +33,9 @@ from mossrules.estimators.inputs import (
     take_names,
     target_name,
 )
-from mossrules.estimators.labels import Labelled, plain_label, read_labels
-from mossrules.estimators.order import Rows
-from mossrules.estimators.streams import Streamed, StreamedLabels
 from mossrules.exceptions import InvalidParameter
-from mossrules.files import opened
 from mossrules.model import RuleSet, RuleSets
 from mossrules.model.importance import column_shares
-from mossrules.pool import CandidatePool
-from mossrules.table import Table, split_column, split_target
 
 __all__ = ["RuleClassifier", "RuleEstimator", "RuleRegressor"]
 
@@ -139,7 +139,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or two-dimensional array
             Or files: a path, a pattern such as `"data/*.parquet"`, a list of these, or what
-            `mossrules.files.scan_files` returns. They are read in parts, and never whole. Or a Dask
+            `mossrules.data.scan_files` returns. They are read in parts, and never whole. Or a Dask
             frame or array, which is worked on where its partitions are.
         y : one number per row, or the name of the target's column in X
         sample_weight : one non-negative number per row
@@ -211,7 +211,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or two-dimensional array
             Or files: a path, a pattern such as `"data/*.parquet"`, a list of these, or what
-            `mossrules.files.scan_files` returns. They are read in parts, and never whole. Or a Dask
+            `mossrules.data.scan_files` returns. They are read in parts, and never whole. Or a Dask
             frame or array, which is worked on where its partitions are.
         y : one label per row (text, truth values or whole numbers), or the name of the target's
             column in X

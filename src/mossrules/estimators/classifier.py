@@ -11,14 +11,14 @@ from sklearn.metrics import log_loss
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._typing import FloatArray
-from mossrules.candidates import Candidates
-from mossrules.constraints import Constraint
+from mossrules.candidates.search import Candidates
+from mossrules.data.labels import check_class_weight
 from mossrules.estimators.base import RuleClassifier
-from mossrules.estimators.choices import Stability, Ties, pose_logistic
-from mossrules.estimators.fitting import no_rules
-from mossrules.estimators.labels import check_class_weight
-from mossrules.estimators.log_odds import LogOdds, log_odds_of, refit_log_odds, share_log_odds
 from mossrules.estimators.moss import MossEstimator
+from mossrules.learning.constraints import Constraint
+from mossrules.learning.fitting import no_rules
+from mossrules.learning.log_odds import LogOdds, log_odds_of, refit_log_odds, share_log_odds
+from mossrules.learning.stability_levels import Stability, Ties, pose_logistic
 from mossrules.model import RuleSet
 from mossrules.solver import LogisticProblem, Solution, Status
 from mossrules.solver.options import Method

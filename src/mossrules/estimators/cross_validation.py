@@ -12,21 +12,21 @@ import numpy as np
 
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray
-from mossrules.candidates import Candidates, resolve_seed
-from mossrules.chunks import resolve_n_jobs
-from mossrules.estimators.choices import at_stability
+from mossrules.candidates.rules import Rule
+from mossrules.candidates.search import Candidates, resolve_seed
+from mossrules.data.canonical_order import Rows, take_rows
+from mossrules.data.chunks import resolve_n_jobs
 from mossrules.estimators.evaluated import FoldPoint, FrontierEvaluation
 from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.estimators.folds import Split, over_folds
-from mossrules.estimators.order import Rows, take_rows
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import FrontierProgress
 from mossrules.frontier.progress import progress_line
+from mossrules.learning.stability_levels import at_stability
 from mossrules.model import RuleSet
-from mossrules.rules import Rule
 from mossrules.solver import Snapshot, Solution, Status
-from mossrules.solver.branch_and_bound import compile_kernels
 from mossrules.solver.options import Clock
+from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability.identity import SAME_ROWS, Identity
 
 __all__ = ["LEAST_SHARE", "EvaluationProgress", "cross_validate", "read_shares"]

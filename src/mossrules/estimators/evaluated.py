@@ -11,13 +11,13 @@ import numpy as np
 
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
-from mossrules.estimators.choices import check_choice
+from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter
+from mossrules.learning.stability_levels import check_choice
 from mossrules.model import RuleSet
 from mossrules.solver import Status
 from mossrules.stability import Agreement, Estimate, Measure
 from mossrules.stability.identity import SAME_ROWS, Identity
-from mossrules.table import Table
 
 __all__ = [
     "MEASURES",
@@ -281,7 +281,7 @@ class FrontierEvaluation:
             Whose choice to mark; see `choose`.
         """
         # The plots import this module, so it finds them by name, when they are wanted.
-        display = import_module("mossrules.plots").EvaluationDisplay
+        display = import_module("mossrules.display.plots").EvaluationDisplay
         return display.from_evaluation(self, measure=measure, rule=rule).plot(ax)
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from mossrules._checks import check_integer
 from mossrules._typing import AnyArray, FloatArray, IntArray
-from mossrules.estimators.order import Rows
+from mossrules.data.canonical_order import Rows
 from mossrules.exceptions import InvalidParameter
 
 __all__ = ["Split", "over_folds", "split_rows"]

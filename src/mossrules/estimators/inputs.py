@@ -17,23 +17,23 @@ from sklearn.utils.validation import validate_data
 
 from mossrules._typing import FloatArray
 from mossrules._warn import warn_user
-from mossrules.candidates import Candidates, read_weights
-from mossrules.chunks import resolve_n_jobs
-from mossrules.clusters import is_dask, on_workers, rows_of_dask
-from mossrules.columns import Column
-from mossrules.estimators.labels import Labelled, read_labels, weigh_classes
-from mossrules.estimators.order import Rows, settle_rows
-from mossrules.estimators.streams import (
+from mossrules.candidates.search import Candidates, read_weights
+from mossrules.data.canonical_order import Rows, settle_rows
+from mossrules.data.chunks import resolve_n_jobs
+from mossrules.data.columns import Column
+from mossrules.data.dask_partitions import is_dask, on_workers, rows_of_dask
+from mossrules.data.files import opened
+from mossrules.data.labels import Labelled, read_labels, weigh_classes
+from mossrules.data.rows import TrainingRows, rows_of_table
+from mossrules.data.streams import (
     Streamed,
     StreamedLabels,
     stream_labels,
     stream_rows,
     with_target,
 )
+from mossrules.data.table import Table, finite_numbers, split_column
 from mossrules.exceptions import InvalidTable
-from mossrules.files import opened
-from mossrules.table import Table, finite_numbers, split_column
-from mossrules.training import TrainingRows, rows_of_table
 
 __all__ = [
     "read_features",

@@ -19,10 +19,18 @@ from mossrules._checks import check_integer
 from mossrules._files import check_place
 from mossrules._typing import FloatArray, IntArray
 from mossrules._warn import warn_user
-from mossrules.candidates import Candidates
-from mossrules.constraints import Constraint, check_constraints
+from mossrules.candidates.search import Candidates
+from mossrules.data.canonical_order import Rows
 from mossrules.estimators.base import RuleEstimator
-from mossrules.estimators.choices import (
+from mossrules.estimators.cross_validation import cross_validate, read_shares
+from mossrules.estimators.evaluated import FrontierEvaluation
+from mossrules.estimators.folds import split_rows
+from mossrules.exceptions import InvalidParameter, SolveLimitWarning
+from mossrules.frontier import Frontier, solve_frontier
+from mossrules.frontier.progress import Listener
+from mossrules.learning.constraints import Constraint, check_constraints
+from mossrules.learning.fitting import no_frontier
+from mossrules.learning.stability_levels import (
     AUTO,
     Stability,
     Ties,
@@ -32,18 +40,10 @@ from mossrules.estimators.choices import (
     floors_of,
     method_for,
 )
-from mossrules.estimators.cross_validation import cross_validate, read_shares
-from mossrules.estimators.evaluated import FrontierEvaluation
-from mossrules.estimators.fitting import no_frontier
-from mossrules.estimators.folds import split_rows
-from mossrules.estimators.order import Rows
-from mossrules.exceptions import InvalidParameter, SolveLimitWarning
-from mossrules.frontier import Frontier, solve_frontier
-from mossrules.frontier.progress import Listener
 from mossrules.model import RuleSet
 from mossrules.solver import Options, Snapshot, Solution, Status, solve
 from mossrules.solver.options import Method
-from mossrules.solver.selection import SelectionProblem
+from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = ["MossEstimator"]
 
@@ -354,7 +354,7 @@ class MossEstimator(RuleEstimator):
         X, y : the rows of `fit`
             With them, the page has a summary of the data, and what each point is worth on folds.
         how
-            See `mossrules.report.collect`: `cv`, `points`, `learners`, `title` and more.
+            See `mossrules.display.report.collect`: `cv`, `points`, `learners`, `title` and more.
 
         Returns
         -------
@@ -362,7 +362,7 @@ class MossEstimator(RuleEstimator):
             What the page shows.
         """
         # The report imports this module, so it is found by name, when it is wanted.
-        report = import_module("mossrules.report")
+        report = import_module("mossrules.display.report")
         check_place(Path(path))
         data = report.collect(self, X, y, **how)
         report.write_report(path, data)
@@ -373,5 +373,5 @@ class MossEstimator(RuleEstimator):
         if not hasattr(self, "rules_"):
             unfitted: str = super()._html_repr()
             return unfitted
-        fitted: str = import_module("mossrules.report.notebook").model_html(self)
+        fitted: str = import_module("mossrules.display.report.notebook").model_html(self)
         return fitted

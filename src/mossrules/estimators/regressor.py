@@ -5,11 +5,11 @@ from __future__ import annotations
 from sklearn.metrics import mean_squared_error, r2_score
 
 from mossrules._typing import FloatArray
-from mossrules.candidates import Candidates
+from mossrules.candidates.search import Candidates
 from mossrules.estimators.base import RuleRegressor
-from mossrules.estimators.choices import pose_problem
-from mossrules.estimators.fitting import make_rules, no_rules
 from mossrules.estimators.moss import MossEstimator
+from mossrules.learning.fitting import make_rules, no_rules
+from mossrules.learning.stability_levels import pose_problem
 from mossrules.model import RuleSet
 from mossrules.solver import Problem, Solution
 

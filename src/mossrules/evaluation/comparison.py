@@ -13,24 +13,24 @@ from sklearn.base import BaseEstimator
 
 from mossrules._checks import check_number
 from mossrules._typing import AnyArray
-from mossrules.chunks import resolve_n_jobs
-from mossrules.clusters import on_cluster
-from mossrules.estimators.choices import check_choice
+from mossrules.data.canonical_order import Rows, settle_rows
+from mossrules.data.chunks import resolve_n_jobs
+from mossrules.data.dask_partitions import on_cluster
+from mossrules.data.table import Table
 from mossrules.estimators.cross_validation import EvaluationProgress
 from mossrules.estimators.folds import Split, over_folds, split_rows
 from mossrules.estimators.inputs import read_labelled, read_training
-from mossrules.estimators.order import Rows, settle_rows
 from mossrules.evaluation.learners import Fold, Learner, Source, check_prepare, read_learners
 from mossrules.evaluation.metrics import METRICS, Task, task_of
 from mossrules.evaluation.record import Record
 from mossrules.evaluation.results import Evaluation, LearnerFold
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier.progress import progress_line
-from mossrules.solver.branch_and_bound import compile_kernels
+from mossrules.learning.stability_levels import check_choice
 from mossrules.solver.options import Clock
+from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability import Identity
 from mossrules.stability.identity import SAME_ROWS
-from mossrules.table import Table
 
 __all__ = ["evaluate"]
 

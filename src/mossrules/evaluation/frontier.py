@@ -7,12 +7,12 @@ from copy import copy
 from typing import Any
 
 from mossrules._checks import check_number
+from mossrules.data.canonical_order import Rows
 from mossrules.estimators import MossClassifier, MossRegressor
 from mossrules.estimators.cross_validation import EvaluationProgress, cross_validate, read_shares
 from mossrules.estimators.evaluated import FrontierEvaluation
 from mossrules.estimators.folds import split_rows
 from mossrules.estimators.inputs import read_labelled, read_training
-from mossrules.estimators.order import Rows
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.stability import Identity
 from mossrules.stability.identity import SAME_ROWS

@@ -16,16 +16,16 @@ from sklearn.base import BaseEstimator, clone
 
 from mossrules._cached import cached_property
 from mossrules._typing import AnyArray, IntArray
-from mossrules.candidates import Candidates, resolve_seed
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.search import Candidates, resolve_seed
+from mossrules.data.canonical_order import Rows
 from mossrules.estimators.base import RuleClassifier, RuleEstimator
 from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.estimators.inputs import read_training, target_name, without
-from mossrules.estimators.order import Rows
 from mossrules.evaluation.metrics import score_classes, score_numbers
 from mossrules.evaluation.results import FAILED, LearnerFold
 from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
 from mossrules.model import RuleSet
-from mossrules.pool import CandidatePool
 from mossrules.solver import Status
 
 __all__ = ["Fold", "Learner", "Source", "check_prepare", "read_learners"]

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from mossrules.columns import NUMBERS
+from mossrules.data.canonical_order import Rows
+from mossrules.data.columns import NUMBERS
 from mossrules.estimators.folds import Split
-from mossrules.estimators.order import Rows
 from mossrules.evaluation.learners import Learner
 from mossrules.evaluation.metrics import METRICS
 from mossrules.evaluation.results import LearnerFold

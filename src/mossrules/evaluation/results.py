@@ -13,14 +13,14 @@ from scipy.stats import rankdata
 from mossrules._cached import cached_property
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
-from mossrules.estimators.choices import check_choice
+from mossrules.data.table import Table, did_you_mean
 from mossrules.estimators.evaluated import MEASURES, standard_error
 from mossrules.evaluation.metrics import LABELS, LARGER_IS_BETTER, METRICS
 from mossrules.exceptions import InvalidParameter
+from mossrules.learning.stability_levels import check_choice
 from mossrules.model import RuleSet
 from mossrules.stability import Agreement, Estimate, Measure
 from mossrules.stability.identity import SAME_ROWS, Identity
-from mossrules.table import Table, did_you_mean
 
 __all__ = ["FAILED", "Evaluation", "LearnerFold", "LearnerSummary"]
 
@@ -304,7 +304,7 @@ class Evaluation:
             What the horizontal axis has: "dice", "jaccard", "ochiai", "pog" or "nogueira".
         """
         # The plots import this module, so it finds them by name, when they are wanted.
-        display = import_module("mossrules.plots").ComparisonDisplay
+        display = import_module("mossrules.display.plots").ComparisonDisplay
         return display.from_evaluation(self, measure=measure).plot(ax)
 
     def __repr__(self) -> str:

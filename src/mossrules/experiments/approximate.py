@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from mossrules.data.canonical_order import Rows
+from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.estimators import MossRegressor
-from mossrules.estimators.choices import Ties
-from mossrules.estimators.order import Rows
 from mossrules.experiments.datasets import Dataset
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
 from mossrules.experiments.measuring import compare, summary_rows
 from mossrules.frontier import approximate_frontier, solve_frontier
-from mossrules.plots._axes import PALETTE, finish, load
+from mossrules.learning.stability_levels import Ties
 from mossrules.solver import Options
-from mossrules.solver.coordinate_descent import penalty_grid
+from mossrules.solver.search.coordinate_descent import penalty_grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

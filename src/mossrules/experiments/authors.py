@@ -15,8 +15,8 @@ import time
 import numpy as np
 
 from mossrules.solver import Options, Problem, Solution, Status
-from mossrules.solver.cutting_plane import Cut
-from mossrules.solver.masters import MasterStatus, make_master
+from mossrules.solver.cutting_plane.loop import Cut
+from mossrules.solver.cutting_plane.masters import MasterStatus, make_master
 from mossrules.solver.options import Clock, relative_gap
 from mossrules.solver.result import Report
 

@@ -19,13 +19,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mossrules.estimators import MossRegressor
-from mossrules.estimators.choices import Stability
 from mossrules.estimators.folds import Split, split_rows
 from mossrules.estimators.inputs import read_training
 from mossrules.experiments.beyond_tables import draw, tables
 from mossrules.experiments.datasets import NUMBERS_OF, Dataset
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row
 from mossrules.experiments.measuring import compare, summary_rows
+from mossrules.learning.stability_levels import Stability
 
 __all__ = ["CHOOSE", "EXPERIMENT", "MEASURE", "Settings", "inner_folds"]
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.estimators import MossRegressor
 from mossrules.experiments.framework import Row, TableOf
 from mossrules.experiments.measuring import mark_note, marked, mean_of
 from mossrules.experiments.protocols import LEARNERS
 from mossrules.experiments.published import published_results
-from mossrules.plots._axes import PALETTE, finish, load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sklearn.ensemble import RandomForestRegressor
 
+from mossrules.display.plots import ConsistencyDisplay, StructureDisplay
+from mossrules.display.plots._axes import load
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
 from mossrules.experiments.measuring import compare, mean_of, model_rows
 from mossrules.experiments.numbers import OnNumbers
 from mossrules.experiments.protocols import DEFAULT
 from mossrules.model import RuleSet
-from mossrules.plots import ConsistencyDisplay, StructureDisplay
-from mossrules.plots._axes import load
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

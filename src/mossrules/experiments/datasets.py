@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from mossrules._typing import FloatArray
-from mossrules.columns import Kind
+from mossrules.data.columns import Kind
+from mossrules.data.files import read_file
+from mossrules.data.table import did_you_mean, split_target
 from mossrules.exceptions import (
     InvalidFile,
     InvalidParameter,
     MissingDependency,
     MixedColumnWarning,
 )
-from mossrules.files import read_file
-from mossrules.table import did_you_mean, split_target
 
 __all__ = ["NOMINAL", "NUMBERS_OF", "Dataset", "load_dataset"]
 

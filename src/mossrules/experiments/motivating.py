@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from mossrules.display.plots import ConsistencyDisplay
+from mossrules.display.plots._axes import load
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
 from mossrules.experiments.measuring import compare, mean_of, model_rows
 from mossrules.model import RuleSet
-from mossrules.plots import ConsistencyDisplay
-from mossrules.plots._axes import load
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._typing import FloatArray
+from mossrules.data.table import Table
 from mossrules.experiments.protocols import MedianFiller, one_hot
-from mossrules.table import Table
 
 __all__ = ["Numbers", "OnNumbers"]
 

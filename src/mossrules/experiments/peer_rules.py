@@ -1,6 +1,6 @@
 """When rules of different packages are the same: if they are the same ranges of bins.
 
-A rule is a conjunction of ranges of bins (`mossrules.rules.Rule`), and found again if another fold
+A rule is a conjunction of ranges of bins (`mossrules.Rule`), and found again if another fold
 has the same one. Ours are made on bins, and compared on these. A threshold of another package
 splits the training rows of a fold in two, and stands for the nearest of the cuts that ten bins of
 that fold have: nearest in training rows between them. For SIRUS, which makes its rules on ten bins,
@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
-from mossrules.binning import fit_binning
-from mossrules.chunks import row_ranges
+from mossrules.candidates.cuts import fit_binning
+from mossrules.candidates.rules import OPEN, Range, Rule
+from mossrules.data.chunks import row_ranges
+from mossrules.data.rows import rows_of_table
+from mossrules.data.table import Table
 from mossrules.experiments.protocols import one_hot
-from mossrules.rules import OPEN, Range, Rule
-from mossrules.table import Table
-from mossrules.training import rows_of_table
 
 __all__ = ["BINS", "LINEAR", "Comparison", "Cuts", "holds"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.experiments.framework import Presentation, Row, TableOf
 from mossrules.experiments.measuring import mark_note, marked, mean_of
 from mossrules.experiments.peer_processes import PEERS, VARIABLE
 from mossrules.experiments.peer_rules import BINS
 from mossrules.experiments.protocols import DEFAULT
-from mossrules.plots._axes import PALETTE, finish, load
 from mossrules.stability.identity import SAME_ROWS
 
 if TYPE_CHECKING:

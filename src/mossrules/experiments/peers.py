@@ -20,6 +20,7 @@ from sklearn.metrics import r2_score
 
 from mossrules._cached import cached_property
 from mossrules._typing import CodeArray, FloatArray, IntArray
+from mossrules.candidates.rules import Rule
 from mossrules.estimators.folds import split_rows
 from mossrules.estimators.inputs import read_training
 from mossrules.evaluation.learners import Source
@@ -31,8 +32,7 @@ from mossrules.experiments.peer_processes import PEERS, Peer, ask, interpreter_o
 from mossrules.experiments.peer_rules import LINEAR, Comparison, Cuts, holds
 from mossrules.experiments.peer_tables import present
 from mossrules.experiments.protocols import DEFAULT, MedianFilled, MedianFiller
-from mossrules.rules import Rule
-from mossrules.solver.branch_and_bound import compile_kernels
+from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability import Agreement
 from mossrules.stability.identity import SAME_ROWS, matches, pairwise
 

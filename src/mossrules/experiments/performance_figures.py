@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.experiments.performance_tables import Difference, Rank
-from mossrules.plots._axes import PALETTE, finish, load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

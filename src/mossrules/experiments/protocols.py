@@ -23,12 +23,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mossrules._typing import AnyArray, FloatArray
 from mossrules.baselines import FireRegressor, GlrmRegressor, RuleFitRegressor, SirusRegressor
-from mossrules.columns import NUMBERS
+from mossrules.data.columns import NUMBERS
+from mossrules.data.table import Table
 from mossrules.estimators import MossRegressor
-from mossrules.estimators.choices import Stability
 from mossrules.exceptions import InvalidParameter
+from mossrules.learning.stability_levels import Stability
 from mossrules.model import RuleSet
-from mossrules.table import Table
 
 __all__ = [
     "DEFAULT",

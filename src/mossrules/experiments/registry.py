@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from mossrules.data.table import did_you_mean
 from mossrules.exceptions import InvalidParameter
 from mossrules.experiments.framework import Experiment
-from mossrules.table import did_you_mean
 
 __all__ = ["experiment_names", "find_experiment"]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.experiments.authors import TOLERANCE
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
 from mossrules.experiments.measuring import problem_of
@@ -26,7 +27,6 @@ from mossrules.experiments.solvers import (
     contradictions,
     measure_down,
 )
-from mossrules.plots._axes import PALETTE, finish, load
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

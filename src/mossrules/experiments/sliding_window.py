@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mossrules._typing import IntArray
+from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
 from mossrules.experiments.measuring import problem_of
 from mossrules.frontier import solve_frontier
-from mossrules.plots._axes import PALETTE, finish, load
 from mossrules.solver import Problem
 
 if TYPE_CHECKING:

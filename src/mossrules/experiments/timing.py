@@ -16,6 +16,7 @@ from itertools import product
 from statistics import geometric_mean, mean, pstdev
 from typing import TYPE_CHECKING
 
+from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.experiments.authors import TOLERANCE
 from mossrules.experiments.framework import Experiment, Lab, Presentation, Row, TableOf
 from mossrules.experiments.generated import COLUMNS, generated_statistics
@@ -30,7 +31,6 @@ from mossrules.experiments.solvers import (
     measure_down,
 )
 from mossrules.frontier import epsilon_sequence
-from mossrules.plots._axes import PALETTE, finish, load
 from mossrules.solver import Problem
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from mossrules.frontier.result import Frontier, FrontierPoint
 from mossrules.frontier.sequence import epsilon_sequence
 from mossrules.frontier.storage import frontier_from_json, frontier_to_json
 from mossrules.frontier.sweep import solve_frontier
-from mossrules.solver.near_optimal import SolutionPool, solve_pool
+from mossrules.solver.search.near_optimal import SolutionPool, solve_pool
 
 __all__ = [
     "Frontier",

@@ -13,12 +13,12 @@ import numpy as np
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray
 from mossrules.frontier.result import Frontier, FrontierPoint
-from mossrules.solver.coordinate_descent import PathPoint, penalised_path, penalty_grid
+from mossrules.solver.bounds.relaxation import best_multipliers
+from mossrules.solver.bounds.verification import DualPoint
 from mossrules.solver.options import Clock
-from mossrules.solver.problem import Problem, refuse_other_losses
-from mossrules.solver.relaxation import best_multipliers
+from mossrules.solver.problems.squared import Problem, refuse_other_losses
 from mossrules.solver.result import Report, Solution, Status
-from mossrules.solver.verification import DualPoint
+from mossrules.solver.search.coordinate_descent import PathPoint, penalised_path, penalty_grid
 
 __all__ = ["approximate_frontier", "excess_loss"]
 

@@ -28,8 +28,8 @@ from mossrules.frontier.storage import (
     read_positions,
     write_checkpoint,
 )
-from mossrules.solver.cutting_plane import Cut, CutPool
-from mossrules.solver.selection import SelectionProblem
+from mossrules.solver.cutting_plane.loop import Cut, CutPool
+from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = ["Checkpoint"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from mossrules.frontier.result import FrontierPoint
 from mossrules.solver.options import relative_gap
+from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.result import Solution, Status
-from mossrules.solver.selection import SelectionProblem
 
 __all__ = ["Ledger", "settle"]
 

@@ -13,8 +13,8 @@ from mossrules._checks import check_integer, check_number
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
+from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.result import Solution
-from mossrules.solver.selection import SelectionProblem
 
 __all__ = ["Frontier", "FrontierPoint"]
 
@@ -256,7 +256,7 @@ class Frontier:
         loss
             What the vertical axis has: H2 itself, or the share of it that is "explained".
         """
-        display = _on_the_right("mossrules.plots").FrontierDisplay
+        display = _on_the_right("mossrules.display.plots").FrontierDisplay
         drawn = display.from_frontier(self, approximate=approximate, solutions=solutions)
         return drawn.plot(ax, loss=loss)
 
@@ -274,7 +274,7 @@ class Frontier:
         return found
 
     def _repr_html_(self) -> str:
-        html: str = _on_the_right("mossrules.report.notebook").frontier_html(self)
+        html: str = _on_the_right("mossrules.display.report.notebook").frontier_html(self)
         return html
 
     def __repr__(self) -> str:

@@ -20,8 +20,8 @@ from mossrules._files import replace_file
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidFile
 from mossrules.frontier.result import Frontier, FrontierPoint
+from mossrules.solver.bounds.verification import DualPoint
 from mossrules.solver.result import Report, Solution, Status
-from mossrules.solver.verification import DualPoint
 
 __all__ = ["frontier_from_json", "frontier_to_json"]
 

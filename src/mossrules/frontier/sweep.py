@@ -13,7 +13,7 @@ import numpy as np
 
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import IntArray
-from mossrules.chunks import resolve_n_jobs
+from mossrules.data.chunks import resolve_n_jobs
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier.checkpoint import Checkpoint
 from mossrules.frontier.ledger import settle
@@ -21,11 +21,11 @@ from mossrules.frontier.progress import FrontierProgress, Listener, progress_lin
 from mossrules.frontier.result import Frontier, FrontierPoint
 from mossrules.frontier.sequence import epsilon_sequence
 from mossrules.frontier.tasks import Budget, Task, Tasks
-from mossrules.solver.branch_and_bound import compile_kernels
 from mossrules.solver.methods import choose_method
 from mossrules.solver.options import Clock, Method, Options, Snapshot
+from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.result import Solution, Status
-from mossrules.solver.selection import SelectionProblem
+from mossrules.solver.search.branch_and_bound import compile_kernels
 
 __all__ = ["solve_frontier"]
 

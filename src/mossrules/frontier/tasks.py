@@ -19,13 +19,13 @@ from mossrules.exceptions import NothingFound
 from mossrules.frontier.checkpoint import Checkpoint
 from mossrules.frontier.ledger import Ledger
 from mossrules.frontier.result import FrontierPoint
-from mossrules.solver.cutting_plane import CutPool
-from mossrules.solver.ladders import Ladder, climb, make_ladders
+from mossrules.solver.cutting_plane.loop import CutPool
 from mossrules.solver.methods import solve
 from mossrules.solver.options import Clock, Method, Options
-from mossrules.solver.problem import Problem
+from mossrules.solver.problems.selection import SelectionProblem
+from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Report, Solution, Status
-from mossrules.solver.selection import SelectionProblem
+from mossrules.solver.search.floor_groups import Ladder, climb, make_ladders
 
 __all__ = ["Budget", "Task", "Tasks"]
 

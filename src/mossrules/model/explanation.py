@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mossrules._frames import Backend, make_frame
-from mossrules.columns import Label
+from mossrules.candidates.rules import Rule
+from mossrules.data.columns import Label
 from mossrules.model.calibration import Calibration
-from mossrules.model.figures import INTERCEPT, format_amounts, one_line
+from mossrules.model.formatting import INTERCEPT, format_amounts, one_line
 from mossrules.model.link import Link, event_text, inverse_link
-from mossrules.rules import Rule
 
 __all__ = ["Explanation"]
 

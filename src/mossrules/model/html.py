@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from mossrules.model.figures import header, one_line, table_rows
+from mossrules.model.formatting import header, one_line, table_rows
 from mossrules.model.link import event_text
 
 if TYPE_CHECKING:

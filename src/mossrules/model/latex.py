@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mossrules.model.figures import header, table_rows
+from mossrules.model.formatting import header, table_rows
 
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from scipy.special import expit
 
-from mossrules.columns import Label
+from mossrules.data.columns import Label
 
 __all__ = ["Link", "event_text", "inverse_link"]
 

@@ -7,12 +7,12 @@ import keyword
 import math
 from typing import TYPE_CHECKING
 
-from mossrules.binning import BinnedColumn
-from mossrules.columns import NUMBERS, Label
+from mossrules.candidates.cuts import BinnedColumn
+from mossrules.candidates.rules import Levels
+from mossrules.data.columns import NUMBERS, Label
 from mossrules.exceptions import InvalidParameter
-from mossrules.model.figures import one_line
+from mossrules.model.formatting import one_line
 from mossrules.model.values import Interval, Test, sorted_labels, value_test
-from mossrules.rules import Levels
 
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from mossrules._typing import AnyArray
-from mossrules.binning import BinnedColumn, Binning
-from mossrules.columns import NUMBERS, Column, Kind
+from mossrules.candidates.cuts import BinnedColumn, Binning
+from mossrules.data.columns import NUMBERS, Column, Kind
+from mossrules.data.files import opened
+from mossrules.data.table import Table
 from mossrules.exceptions import InvalidTable, UnsupportedType
-from mossrules.files import opened
-from mossrules.table import Table
 
 __all__ = ["used_columns", "used_values"]
 

@@ -11,14 +11,17 @@ import numpy as np
 from mossrules._checks import check_number
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import AnyArray, BoolArray, FloatArray
-from mossrules.binning import Binning
-from mossrules.candidates import Candidates
-from mossrules.chunks import RowRange
-from mossrules.columns import Label
+from mossrules.candidates.cuts import Binning
+from mossrules.candidates.rules import Rule
+from mossrules.candidates.search import Candidates
+from mossrules.candidates.statistics import rule_columns
+from mossrules.data.chunks import RowRange
+from mossrules.data.columns import Label
+from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.calibration import Calibration, ThresholdFigures
 from mossrules.model.explanation import Explanation
-from mossrules.model.figures import one_line
+from mossrules.model.formatting import one_line
 from mossrules.model.html import to_html
 from mossrules.model.importance import feature_importances, importance_frame, rule_importances
 from mossrules.model.latex import to_latex
@@ -29,9 +32,6 @@ from mossrules.model.sql import to_sql
 from mossrules.model.storage import from_json, to_json
 from mossrules.model.text import to_markdown, to_text
 from mossrules.model.values import check_condition
-from mossrules.rules import Rule
-from mossrules.statistics import rule_columns
-from mossrules.table import Table
 
 __all__ = ["RuleSet"]
 

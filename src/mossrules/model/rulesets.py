@@ -10,10 +10,10 @@ import numpy as np
 
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
-from mossrules.columns import Label
+from mossrules.data.columns import Label
 from mossrules.exceptions import InvalidFile, InvalidParameter
 from mossrules.model.explanation import Explanation
-from mossrules.model.figures import one_line
+from mossrules.model.formatting import one_line
 from mossrules.model.python import check_name
 from mossrules.model.ruleset import RuleSet
 from mossrules.model.sql import dialect_of, quoted, table_name

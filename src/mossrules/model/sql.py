@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from mossrules.binning import BinnedColumn
-from mossrules.columns import Kind, Label
+from mossrules.candidates.cuts import BinnedColumn
+from mossrules.candidates.rules import Levels, Rule
+from mossrules.data.columns import Kind, Label
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.values import Interval, boolean_levels, sorted_labels, value_test
-from mossrules.rules import Levels, Rule
 
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet

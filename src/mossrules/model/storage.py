@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from mossrules._typing import FloatArray
-from mossrules.binning import MAX_BINS, BinnedColumn, Binning
-from mossrules.columns import Kind, Label
+from mossrules.candidates.cuts import MAX_BINS, BinnedColumn, Binning
+from mossrules.candidates.rules import OPEN, Condition, Levels, Range, Rule
+from mossrules.data.columns import Kind, Label
 from mossrules.exceptions import InvalidFile, MossError
 from mossrules.model.calibration import Calibration
 from mossrules.model.schema import ruleset_schema, violation
 from mossrules.model.values import sorted_labels
-from mossrules.rules import OPEN, Condition, Levels, Range, Rule
 
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet

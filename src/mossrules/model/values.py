@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 from itertools import chain
 
-from mossrules.binning import MISSING, BinnedColumn
-from mossrules.columns import NUMBERS, Kind, Label
+from mossrules.candidates.cuts import MISSING, BinnedColumn
+from mossrules.candidates.rules import OPEN, Condition, Levels, Range
+from mossrules.data.columns import NUMBERS, Kind, Label
 from mossrules.exceptions import InvalidParameter
-from mossrules.model.figures import one_line
-from mossrules.rules import OPEN, Condition, Levels, Range
+from mossrules.model.formatting import one_line
 
 __all__ = ["Interval", "Test", "boolean_levels", "check_condition", "sorted_labels", "value_test"]
 

@@ -1,12 +1,12 @@
 """Choose at most k rules with a floor on stability and the least ridge loss, and prove it."""
 
-from mossrules.solver.logistic import LogisticProblem
+from mossrules.solver.bounds.verification import Verification
 from mossrules.solver.methods import solve
-from mossrules.solver.near_optimal import SolutionPool, solve_pool
 from mossrules.solver.options import Options, Snapshot
-from mossrules.solver.problem import LinearConstraints, Problem
+from mossrules.solver.problems.logistic import LogisticProblem
+from mossrules.solver.problems.squared import LinearConstraints, Problem
 from mossrules.solver.result import Report, Solution, Status
-from mossrules.solver.verification import Verification
+from mossrules.solver.search.near_optimal import SolutionPool, solve_pool
 
 __all__ = [
     "LinearConstraints",

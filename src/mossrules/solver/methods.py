@@ -9,19 +9,19 @@ import numpy as np
 from mossrules._checks import check_number
 from mossrules._typing import IntArray
 from mossrules.exceptions import InvalidParameter
-from mossrules.solver.branch_and_bound import compile_kernels, solve_by_branch_and_bound
-from mossrules.solver.coordinate_descent import solve_by_coordinate_descent
-from mossrules.solver.cutting_plane import CutPool, solve_by_cutting_plane
-from mossrules.solver.limited import solve_limited
-from mossrules.solver.logistic import LogisticProblem
-from mossrules.solver.logistic_descent import solve_logistic_by_descent
-from mossrules.solver.logistic_limited import solve_logistic_limited
-from mossrules.solver.logistic_search import solve_logistic_by_branch_and_bound
+from mossrules.solver.bounds.verification import DualPoint
+from mossrules.solver.cutting_plane.loop import CutPool, solve_by_cutting_plane
 from mossrules.solver.options import Clock, Method, Options
-from mossrules.solver.problem import Problem
+from mossrules.solver.problems.logistic import LogisticProblem
+from mossrules.solver.problems.selection import SelectionProblem
+from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Report, Solution
-from mossrules.solver.selection import SelectionProblem
-from mossrules.solver.verification import DualPoint
+from mossrules.solver.search.branch_and_bound import compile_kernels, solve_by_branch_and_bound
+from mossrules.solver.search.coordinate_descent import solve_by_coordinate_descent
+from mossrules.solver.search.group_branching import solve_limited
+from mossrules.solver.search.logistic import solve_logistic_by_branch_and_bound
+from mossrules.solver.search.logistic_descent import solve_logistic_by_descent
+from mossrules.solver.search.logistic_groups import solve_logistic_limited
 
 __all__ = ["solve"]
 

@@ -14,9 +14,9 @@ from enum import Enum
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
+from mossrules.solver.bounds.verification import DualPoint, Verification, verify_claim
 from mossrules.solver.options import relative_gap
-from mossrules.solver.selection import SelectionProblem
-from mossrules.solver.verification import DualPoint, Verification, verify_claim
+from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = ["Outcome", "Report", "Solution", "Status"]
 

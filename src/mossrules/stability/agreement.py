@@ -30,7 +30,8 @@ from scipy.stats import t as student
 
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
-from mossrules.candidates import resolve_seed
+from mossrules.candidates.search import resolve_seed
+from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter
 from mossrules.stability.identity import (
     SAME_ROWS,
@@ -42,7 +43,6 @@ from mossrules.stability.identity import (
     pairwise,
     read_runs,
 )
-from mossrules.table import Table
 
 __all__ = ["Agreement", "Estimate", "Measure", "check_choice"]
 

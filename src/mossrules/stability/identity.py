@@ -9,9 +9,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from mossrules._typing import AnyArray, IntArray
+from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.model import RuleSet
-from mossrules.table import Table
 
 __all__ = [
     "SAME_ROWS",

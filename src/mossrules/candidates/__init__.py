@@ -1,0 +1,1 @@
+"""From rows to candidate rules and their statistics."""

@@ -1,0 +1,132 @@
+"""The training data as the forest and the statistics see them: codes and integers, in chunks."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from mossrules._typing import AnyArray, BoolArray, CodeArray, IntArray
+from mossrules.candidates.cuts import MISSING, Binning
+from mossrules.data.chunks import MAX_CHUNK_ROWS, ChunkSource, Progress
+from mossrules.data.fixed_point import WEIGHTED_TARGET_SHIFT, Moments, TargetGrid
+from mossrules.data.rows import RowChunk, Span, TrainingRows, target_span
+
+
+@dataclass(frozen=True)
+class EncodedChunk:
+    """Some rows: codes (columns, rows), target on its grid, weights on theirs.
+
+    Row i has the number `start + places[i]`, by which draws are made.
+    """
+
+    start: int
+    places: AnyArray
+    codes: CodeArray
+    target: AnyArray
+    weights: IntArray | None
+
+    def __len__(self) -> int:
+        return int(self.codes.shape[1])
+
+
+@dataclass(frozen=True)
+class EncodedTable:
+    """All chunks, with what is needed to read their integers."""
+
+    chunks: ChunkSource[EncodedChunk]
+    n_rows: int
+    binning: Binning
+    target_grid: TargetGrid
+    is_weighted: bool  # whether rows carry weights of their own
+    weight_step: float  # 1.0 when there are no weights
+    moments: Moments
+
+    @property
+    def forest_shift(self) -> int:
+        """Binary digits of the target that a forest leaves out, so that its sums fit in 64 bits."""
+        return WEIGHTED_TARGET_SHIFT if self.is_weighted else 0
+
+    @property
+    def has_missing(self) -> list[bool]:
+        """Which columns have missing values."""
+        return [bool(each) for each in self.chunks.fold(_find_missing, operator.or_)]
+
+
+def _find_missing(chunk: EncodedChunk) -> BoolArray:
+    found: BoolArray = (chunk.codes == MISSING).any(axis=1)
+    return found
+
+
+def encode_table(
+    rows: TrainingRows,
+    binning: Binning,
+    *,
+    keep: bool | None = None,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> EncodedTable:
+    """Return the codes, target and weights of all rows.
+
+    Where they are not kept they are made from the rows again in each pass, which takes no memory;
+    by default they are kept if they take at most half of that where the rows are.
+    """
+    if keep is None:
+        bytes_per_row = len(binning.columns) + 8 * (2 if rows.is_weighted else 1)
+        keep = rows.n_rows * bytes_per_row <= rows.chunks.memory // 2
+    span = target_span(rows, n_jobs=n_jobs)
+    grid = TargetGrid.from_range(*span)
+    moments = rows.chunks.fold(partial(_moments, grid, span), operator.add, n_jobs=n_jobs)
+    chunks = rows.chunks.split(
+        partial(_encode_chunk, binning, grid, span),
+        keep=keep,
+        n_jobs=n_jobs,
+        stage="binning",
+        progress=progress,
+    )
+    return EncodedTable(
+        chunks=chunks,
+        n_rows=rows.n_rows,
+        binning=binning,
+        target_grid=grid,
+        is_weighted=rows.is_weighted,
+        weight_step=1.0 if rows.weight_step is None else rows.weight_step,
+        moments=moments,
+    )
+
+
+# --- one chunk ----------------------------------------------------------------------------------
+
+
+def _on_grid(grid: TargetGrid, span: Span, chunk: RowChunk) -> AnyArray:
+    return grid.encode(np.clip(chunk.target, *span))
+
+
+def _moments(grid: TargetGrid, span: Span, chunk: RowChunk) -> Moments:
+    return Moments.of(_on_grid(grid, span, chunk), chunk.weights)
+
+
+def _encode_chunk(
+    binning: Binning, grid: TargetGrid, span: Span, chunk: RowChunk
+) -> list[EncodedChunk]:
+    """Return the chunk in pieces small enough to work on; columns are read one after the other."""
+    table = chunk.table.select(binning.names)
+    pieces = [slice(i, i + MAX_CHUNK_ROWS) for i in range(0, len(chunk), MAX_CHUNK_ROWS)]
+    codes = [np.empty((len(table.columns), len(chunk.places[piece])), np.uint8) for piece in pieces]
+    for position, (binned, column) in enumerate(zip(binning.columns, table.columns, strict=True)):
+        found = binned.encode_values(chunk.read(column), column.kind)
+        for piece, part in zip(pieces, codes, strict=True):
+            part[position] = found[piece]
+    target = _on_grid(grid, span, chunk)
+    return [
+        EncodedChunk(
+            chunk.start,
+            chunk.places[piece],
+            part,
+            target[piece],
+            None if chunk.weights is None else chunk.weights[piece],
+        )
+        for piece, part in zip(pieces, codes, strict=True)
+    ]

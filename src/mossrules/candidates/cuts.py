@@ -1,0 +1,373 @@
+"""Columns -> small integer codes, with cuts learned from training rows only.
+
+Codes (uint8)
+    0          missing
+    1, 2, ...  bins of an ordered column from low to high, or levels of a categorical one
+    last + 1   (categorical only) any level not seen in training, or too rare to have its own code
+
+Bin j of a number is `cut[j-1] < x <= cut[j]`, so a row's code depends on that row alone.
+Cuts sit between two neighbouring training values, at the number with the fewest digits there.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mossrules._cached import cached_property
+from mossrules._checks import check_integer
+from mossrules._typing import AnyArray, CodeArray, FloatArray, IntArray
+from mossrules.candidates.kernels.draws import ROW_SAMPLE, hash_rows, stream_key
+from mossrules.candidates.kernels.encoding import encode_numbers
+from mossrules.data.chunks import Progress, RowRange, fold
+from mossrules.data.columns import NUMBERS, Column, Kind, Label
+from mossrules.data.rows import RowChunk, TrainingRows
+from mossrules.data.table import Table
+from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTable
+
+MISSING = 0
+MAX_BINS = 250  # codes are uint8, less those for missing and for unseen levels
+SAMPLE_ROWS = 100_000  # rows that cuts are taken from when there are more
+SAMPLE_VALUES = 50_000_000  # the same limit for very wide tables
+
+
+@dataclass(frozen=True)
+class BinnedColumn:
+    """How the values of one column map to codes, and back to words.
+
+    `cuts` are the thresholds between the bins (of numbers, or of the ranks of ordered levels).
+    `levels` are the labels of a categorical or ordered column.
+    """
+
+    name: str
+    kind: Kind
+    cuts: tuple[float, ...] = ()
+    levels: tuple[Label, ...] = ()
+    code_of_level: dict[Label | None, int] = field(
+        init=False, repr=False, compare=False, hash=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.kind is Kind.ORDERED:
+            ranks = np.arange(len(self.levels))
+            codes = 1 + np.searchsorted(np.array(self.cuts), ranks, side="left")
+        else:
+            codes = 1 + np.arange(len(self.levels))
+        code_of_level = dict(zip(self.levels, codes.tolist(), strict=True))
+        object.__setattr__(self, "code_of_level", {None: MISSING, **code_of_level})
+
+    @property
+    def n_values(self) -> int:
+        """Number of bins or levels seen in training; they have codes 1 to n_values."""
+        return len(self.levels) if self.kind is Kind.CATEGORICAL else len(self.cuts) + 1
+
+    @property
+    def n_codes(self) -> int:
+        """Number of distinct codes, missing and unseen among them."""
+        return self.n_values + (2 if self.kind is Kind.CATEGORICAL else 1)
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether a split takes one level against the rest; two levels just have one cut."""
+        return self.kind is Kind.CATEGORICAL and len(self.levels) > 2
+
+    def encode(self, column: Column, rows: RowRange) -> CodeArray:
+        """Return the codes of some rows of a table's column."""
+        return self.encode_values(column.read(rows.start, rows.stop), column.kind)
+
+    def encode_values(self, values: AnyArray, kind: Kind) -> CodeArray:
+        """Return the codes of values that were read from a column of some kind."""
+        if (self.kind in NUMBERS) != (kind in NUMBERS):
+            return self._encode_missing(values, kind)
+        if self.kind in NUMBERS:
+            check_finite(self.name, values)
+            codes = np.empty(len(values), dtype=np.uint8)
+            encode_numbers(values, np.array(self.cuts, dtype=np.float64), codes)
+            return codes
+        # A level that training did not know is one more category, but has no place in an order.
+        unseen = self.n_values + 1 if self.kind is Kind.CATEGORICAL else MISSING
+        lookup = self.code_of_level
+        return np.fromiter(
+            (lookup.get(label, unseen) for label in values), dtype=np.uint8, count=len(values)
+        )
+
+    def _encode_missing(self, values: AnyArray, kind: Kind) -> CodeArray:
+        """Return the codes of values of another kind: a column of nothing but missing has none."""
+        present = ~np.isnan(values) if kind in NUMBERS else [label is not None for label in values]
+        if np.any(present):
+            raise InvalidColumn(
+                f"Column {self.name!r} was {self.kind.value} in training and is "
+                f"{kind.value} now; convert it to the type it had."
+            )
+        return np.full(len(values), MISSING, dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class Binning:
+    """The codes of a whole table."""
+
+    columns: tuple[BinnedColumn, ...]
+    named: bool = True  # False when the names were made up for an array
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names, in training order."""
+        return tuple(self._positions)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {column.name: position for position, column in enumerate(self.columns)}
+
+    @property
+    def n_codes(self) -> int:
+        """The largest number of codes of any column."""
+        return max(column.n_codes for column in self.columns)
+
+    @property
+    def nominal_levels(self) -> IntArray:
+        """Number of levels of the columns that are split by equality, 0 for the others."""
+        return np.array(
+            [column.n_values if column.is_nominal else 0 for column in self.columns], dtype=np.int64
+        )
+
+    def __getitem__(self, name: str) -> BinnedColumn:
+        return self.columns[self.index(name)]
+
+    def index(self, name: str) -> int:
+        """Return the position of a column."""
+        try:
+            return self._positions[name]
+        except KeyError:
+            raise InvalidParameter(f"There is no column {name!r} in this binning.") from None
+
+    def encode(self, table: Table, rows: RowRange | None = None) -> CodeArray:
+        """Return codes (columns, rows) of a table that has, by name, the training columns."""
+        table = table.select(self.names)
+        rows = RowRange(0, table.n_rows) if rows is None else rows
+        codes = np.empty((len(self.columns), len(rows)), dtype=np.uint8)
+        for position, (binned, column) in enumerate(zip(self.columns, table.columns, strict=True)):
+            codes[position] = binned.encode(column, rows)
+        return codes
+
+
+def fit_binning(
+    rows: TrainingRows,
+    *,
+    n_bins: int = 10,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> Binning:
+    """Learn the cuts and levels of every column from the training rows.
+
+    A numeric column with at most `n_bins` distinct values keeps them; otherwise its cuts are the
+    quantiles j / n_bins (of a fixed sample of SAMPLE_ROWS rows when there are more).
+    Rows of weight zero are as if they were not there, and an integer weight is as good as that
+    many rows. (Weights are used as integers: sums of those do not depend on the chunking.)
+    """
+    n_bins = check_integer("n_bins", n_bins, least=2, most=MAX_BINS)
+    most = min(SAMPLE_ROWS, max(1000, SAMPLE_VALUES // len(rows.columns)))
+    summary = rows.chunks.fold(
+        partial(_summarise, most),
+        partial(_Summary.combine, most=most),
+        n_jobs=n_jobs,
+        stage="reading columns",
+        progress=progress,
+    )
+
+    def bin_column(position: int) -> dict[int, BinnedColumn]:
+        column, found = rows.columns[position], summary.columns[position]
+        return {position: _bin_column(column, found, summary.weights, n_bins)}
+
+    binned = fold(bin_column, range(len(rows.columns)), operator.ior, n_jobs=n_jobs)
+    columns = tuple(binned[position] for position in range(len(rows.columns)))
+    some_vary = any(column.n_values > 1 for column in columns)
+    some_miss = any(found.n_missing and found.n_present for found in summary.columns)
+    if not some_vary and not some_miss:
+        raise InvalidTable(
+            "Every column is constant or all missing, so there is nothing to make rules from; "
+            "check that the right columns were passed."
+        )
+    return Binning(columns, rows.named)
+
+
+# --- what one pass over the rows learns of each column -----------------------------------------
+
+
+@dataclass
+class _ColumnSummary:
+    """Sampled numbers with the exact range, or exact counts (sums of weights) of levels."""
+
+    n_missing: int
+    n_present: int
+    numbers: FloatArray | None = None  # at the sampled rows; None for labels
+    low: float = np.inf
+    high: float = -np.inf
+    counts: Counter[Label] = field(default_factory=Counter)
+
+    def combine(self, other: _ColumnSummary, keep: IntArray | slice) -> _ColumnSummary:
+        numbers = None
+        if self.numbers is not None and other.numbers is not None:
+            numbers = np.concatenate([self.numbers, other.numbers])[keep]
+        return _ColumnSummary(
+            self.n_missing + other.n_missing,
+            self.n_present + other.n_present,
+            numbers,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.counts + other.counts,
+        )
+
+
+@dataclass
+class _Summary:
+    """Summaries of all columns over some rows, with one row sample for all of them.
+
+    The sample is the rows with the smallest hashes, a set that does not depend on the chunking.
+    """
+
+    hashes: AnyArray
+    weights: IntArray | None  # at the sampled rows; None when all rows count alike
+    columns: list[_ColumnSummary]
+
+    @staticmethod
+    def combine(a: _Summary, b: _Summary, most: int) -> _Summary:
+        hashes = np.concatenate([a.hashes, b.hashes])
+        keep = _smallest(hashes, most)
+        weights = None
+        if a.weights is not None and b.weights is not None:
+            weights = np.concatenate([a.weights, b.weights])[keep]
+        return _Summary(
+            hashes[keep],
+            weights,
+            [left.combine(right, keep) for left, right in zip(a.columns, b.columns, strict=True)],
+        )
+
+
+def _summarise(most: int, chunk: RowChunk) -> _Summary:
+    hashes = np.empty(len(chunk), dtype=np.uint64)
+    key = stream_key(np.uint64(0), ROW_SAMPLE, 0)
+    hash_rows(key, chunk.start, chunk.places, hashes)
+    used: IntArray | slice = slice(None)
+    row_weights = None
+    if chunk.weights is not None:
+        used = np.flatnonzero(chunk.weights)
+        row_weights = chunk.weights[used]
+    hashes = hashes[used]
+    keep = _smallest(hashes, most)
+    columns = []
+    for column in chunk.table.columns:
+        values = chunk.read(column)[used]
+        if column.kind in NUMBERS:
+            columns.append(_summarise_numbers(column.name, values, keep))
+        else:
+            columns.append(_summarise_labels(values, row_weights))
+    return _Summary(hashes[keep], None if row_weights is None else row_weights[keep], columns)
+
+
+def _smallest(hashes: AnyArray, most: int) -> IntArray | slice:
+    """Return where the `most` smallest hashes are, in no particular order."""
+    return np.argpartition(hashes, most)[:most] if len(hashes) > most else slice(None)
+
+
+def _summarise_numbers(name: str, numbers: FloatArray, keep: IntArray | slice) -> _ColumnSummary:
+    low = float(np.fmin.reduce(numbers, initial=np.inf))  # fmin and fmax pass over NaN
+    high = float(np.fmax.reduce(numbers, initial=-np.inf))
+    check_finite(name, numbers)
+    n_missing = int(np.count_nonzero(np.isnan(numbers)))
+    return _ColumnSummary(n_missing, len(numbers) - n_missing, numbers[keep], low, high)
+
+
+def _summarise_labels(labels: AnyArray, weights: IntArray | None) -> _ColumnSummary:
+    counts: Counter[Any] = Counter()
+    if weights is None:
+        counts.update(labels.tolist())
+    else:
+        for label, weight in zip(labels, weights.tolist(), strict=True):
+            counts[label] += weight
+    n_missing = counts.pop(None, 0)
+    return _ColumnSummary(n_missing, counts.total(), counts=counts)
+
+
+def check_finite(name: str, values: FloatArray) -> None:
+    """Refuse infinities, naming the column."""
+    n_infinite = int(np.count_nonzero(np.isinf(values)))
+    if n_infinite:
+        raise InvalidColumn(
+            f"Column {name!r} has {n_infinite} infinite values (inf); "
+            "replace them by a finite number, or by NaN for missing."
+        )
+
+
+# --- from summaries to cuts ---------------------------------------------------------------------
+
+
+def _bin_column(
+    column: Column, summary: _ColumnSummary, weights: IntArray | None, n_bins: int
+) -> BinnedColumn:
+    if column.kind is Kind.CATEGORICAL:
+        # Most frequent first when there are too many; the order of the codes is that of the labels.
+        ranked = sorted(summary.counts, key=lambda label: (-summary.counts[label], _order(label)))
+        levels = tuple(sorted(ranked[:MAX_BINS], key=_order))
+        return BinnedColumn(column.name, column.kind, levels=levels)
+    if column.kind is Kind.ORDERED:
+        ranks = [rank for rank, level in enumerate(column.levels) if summary.counts[level]]
+        counts = np.array([summary.counts[column.levels[rank]] for rank in ranks], dtype=np.int64)
+        cuts = np.floor(find_cuts(np.array(ranks, dtype=np.float64), counts, n_bins))
+        return BinnedColumn(column.name, column.kind, tuple(cuts.tolist()), column.levels)
+    numbers = np.empty(0) if summary.numbers is None else summary.numbers
+    present = ~np.isnan(numbers)
+    numbers, weights = numbers[present], None if weights is None else weights[present]
+    if len(numbers) < summary.n_present:
+        # The extremes of all rows, so that a column that varies has a cut whatever the sample.
+        numbers = np.append(numbers, [summary.low, summary.high])
+        weights = None if weights is None else np.append(weights, [0, 0])
+    cuts = find_cuts(numbers, weights, n_bins)
+    return BinnedColumn(column.name, column.kind, tuple(cuts.tolist()))
+
+
+def _order(label: Label) -> tuple[str, Label]:
+    return type(label).__name__, label
+
+
+def find_cuts(values: FloatArray, weights: IntArray | None, n_bins: int) -> FloatArray:
+    """Return increasing cuts: between all distinct values if they are few, else at quantiles.
+
+    A quantile at the largest value is cut below it, others above: values that differ have a cut.
+    """
+    if weights is None:
+        values, cumulative = np.sort(values), np.arange(1, len(values) + 1)
+    else:
+        order = np.argsort(values)
+        values, cumulative = values[order], np.cumsum(weights[order])
+    below = np.flatnonzero(values[1:] > values[:-1])  # a cut may follow each of these
+    if len(below) >= n_bins:
+        # The first that has at least j / n_bins of the weight: integers, so exactly.
+        wanted = np.arange(1, n_bins) * cumulative[-1]
+        first = np.searchsorted(n_bins * cumulative[below], wanted, side="left")
+        below = below[np.unique(np.minimum(first, len(below) - 1))]
+    return np.array([shortest_between(values[i], values[i + 1]) for i in below])
+
+
+def shortest_between(low: float, high: float) -> float:
+    """Return the number with the fewest significant digits in [low, high).
+
+    Among those with equally few it is the one nearest the middle (zero has no digits at all).
+    """
+    if low <= 0.0 < high:
+        return 0.0
+    middle = low / 2 + high / 2
+    for digits in range(1, 17):
+        nearest = float(f"{middle:.{digits - 1}e}")
+        if low <= nearest < high:
+            return nearest
+        # Unless the middle rounds to `high`, there is none: the first from `low` on tells.
+        first = float(Context(digits, ROUND_CEILING).create_decimal(repr(float(low))))
+        if first < high:
+            return first
+    return float(low)

@@ -1,0 +1,280 @@
+"""A forest of shallow trees on bin codes: all trees at once, one pass over the rows per level.
+
+Each pass fills, for every node of the level in every tree, the histograms of the columns drawn
+for that node; the split is then a function of these integers alone. Rows are weighted by
+Poisson(1) draws keyed by (seed, tree, row), columns are drawn by (seed, tree, node): the forest is
+the same for any chunking, any number of threads and any order of the work.
+
+Differences from scikit-learn's forest: Poisson instead of multinomial bootstrap, and a node whose
+best gain is exactly zero is not split. Where every column drawn for a node is constant there, the
+draw goes on until one varies, as in scikit-learn; such nodes cost one more pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mossrules._checks import check_integer, check_number
+from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
+from mossrules.candidates.codes import EncodedChunk, EncodedTable
+from mossrules.candidates.kernels.draws import BOOTSTRAP, TREES_PER_DRAW, draw_features, stream_key
+from mossrules.candidates.kernels.histograms import add_level_histograms
+from mossrules.candidates.kernels.splits import ALL_CONSTANT, INACTIVE, choose_splits
+from mossrules.data.chunks import Progress
+from mossrules.exceptions import InvalidParameter
+
+MAX_DEPTH = 6
+HISTOGRAM_BYTES = 1 << 28  # trees are grown in batches when their histograms would exceed this
+
+
+class Step(NamedTuple):
+    """One step down a tree: codes low..low+width-1 of a column go left, all others right.
+
+    `has_missing` tells whether rows with a missing value were among those split.
+    """
+
+    feature: int
+    low: int
+    width: int
+    has_missing: bool
+    goes_left: bool
+
+
+Path = tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Splits of all trees in heap order: the children of node k are 2k+1 and 2k+2.
+
+    Arrays are (trees, nodes that may split); `feature` is -1 where a node was not split.
+    """
+
+    feature: IntArray
+    low: CodeArray
+    width: CodeArray
+    has_missing: BoolArray
+
+    @classmethod
+    def unsplit(cls, n_trees: int, max_depth: int) -> Forest:
+        """Return trees that are all root."""
+        shape = (n_trees, (1 << max_depth) - 1)
+        return cls(
+            np.full(shape, -1, dtype=np.int64),
+            np.zeros(shape, dtype=np.uint8),
+            np.zeros(shape, dtype=np.uint8),
+            np.zeros(shape, dtype=bool),
+        )
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.feature)
+
+    def paths(self, *, inner_nodes: bool = False) -> Iterator[tuple[int, Path]]:
+        """Yield (tree, path from the root) of every leaf and, if wanted, every inner node."""
+        columns = (self.feature, self.low, self.width, self.has_missing)
+        n_nodes = self.feature.shape[1]
+        for tree, splits in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            feature, low, width, has_missing = splits
+            stack: list[tuple[int, Path]] = [(0, ())]
+            while stack:
+                node, path = stack.pop()
+                is_leaf = node >= n_nodes or feature[node] < 0
+                if path and (is_leaf or inner_nodes):
+                    yield tree, path
+                if not is_leaf:
+                    split = (feature[node], low[node], width[node], has_missing[node])
+                    stack.append((2 * node + 2, (*path, Step(*split, goes_left=False))))
+                    stack.append((2 * node + 1, (*path, Step(*split, goes_left=True))))
+
+
+def grow_forest(
+    data: EncodedTable,
+    *,
+    n_trees: int = 500,
+    max_depth: int = 2,
+    max_features: float = 1 / 3,
+    min_leaf: float = 1,
+    seed: int = 0,
+    noise: IntArray | None = None,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> Forest:
+    """Grow the trees.
+
+    Parameters
+    ----------
+    max_features : share of the columns that each split looks at (or their number, if an int).
+    min_leaf : least number of bootstrap rows in a leaf (with sample weights: of average rows).
+    noise : 65536 equally likely amounts to add to the target instead of the bootstrap.
+    """
+    max_depth = check_integer("max_depth", max_depth, most=MAX_DEPTH)
+    n_columns = len(data.binning.columns)
+    grower = _Grower(
+        data=data,
+        forest=Forest.unsplit(check_integer("n_trees", n_trees), max_depth),
+        n_drawn=count_features(max_features, n_columns),
+        min_leaf_weight=_leaf_weight(data, min_leaf),
+        seed=np.uint64(seed),
+        noise=np.empty(0, dtype=np.int64) if noise is None else noise,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    for level in range(max_depth):
+        grower.grow_level(level)
+    return grower.forest
+
+
+def count_features(max_features: float, n_columns: int) -> int:
+    """Return how many columns a split looks at, as scikit-learn counts them."""
+    if isinstance(max_features, int | np.integer) and max_features >= 1:
+        return min(int(max_features), n_columns)
+    if isinstance(max_features, float | np.floating) and 0.0 < max_features <= 1.0:
+        return max(1, int(max_features * n_columns))
+    raise InvalidParameter(
+        f"max_features is {max_features!r}; pass a share in (0, 1] or a number of columns."
+    )
+
+
+def _leaf_weight(data: EncodedTable, min_leaf: float) -> int:
+    """Return `min_leaf` rows in the integer units of the weights."""
+    min_leaf = check_number("min_leaf", min_leaf)
+    if not data.is_weighted:
+        return int(np.ceil(min_leaf))
+    # A leaf of one row is any leaf: rows lighter than the average may stand alone.
+    average = data.moments.weight / data.moments.rows
+    return 1 if min_leaf <= 1 else max(1, round(min_leaf * average))
+
+
+@dataclass
+class _Grower:
+    """What the levels of one forest share while it grows."""
+
+    data: EncodedTable
+    forest: Forest
+    n_drawn: int
+    min_leaf_weight: int
+    seed: np.uint64
+    noise: IntArray
+    n_jobs: int
+    progress: Progress | None
+
+    def grow_level(self, level: int) -> None:
+        """Split every node of the level that can be split.
+
+        Order of steps: draw columns -> fill histograms -> choose splits; then the same again, with
+        the next columns of each draw, for nodes in which all columns so far were constant.
+        """
+        active = self._active_nodes(level)
+        n_columns = len(self.data.binning.columns)
+        for start in range(0, n_columns, self.n_drawn):
+            if not active.any():
+                break
+            outcome = np.full(active.shape, INACTIVE, dtype=np.uint8)
+            for trees in self._batches(active.shape[1]):
+                if active[trees].any():
+                    self._split_nodes(level, trees, active, start, outcome)
+            active = outcome == ALL_CONSTANT
+
+    def _active_nodes(self, level: int) -> BoolArray:
+        """Return which nodes of the level exist: those whose parent was split."""
+        n_nodes = 1 << level
+        if level == 0:
+            return np.ones((self.forest.n_trees, 1), dtype=bool)
+        parents = self.forest.feature[:, n_nodes // 2 - 1 : n_nodes - 1] >= 0
+        return np.repeat(parents, 2, axis=1)
+
+    def _batches(self, n_nodes: int) -> Iterator[slice]:
+        """Yield groups of trees whose histograms fit in memory; bounds are multiples of four."""
+        bytes_per_tree = n_nodes * self.n_drawn * self.data.binning.n_codes * 16
+        size = max(1, HISTOGRAM_BYTES // (bytes_per_tree * TREES_PER_DRAW * (self.n_jobs + 1)))
+        for first in range(0, self.forest.n_trees, size * TREES_PER_DRAW):
+            yield slice(first, min(first + size * TREES_PER_DRAW, self.forest.n_trees))
+
+    def _split_nodes(
+        self, level: int, trees: slice, active: BoolArray, start: int, outcome: CodeArray
+    ) -> None:
+        first_node = (1 << level) - 1
+        level_nodes = slice(first_node, 2 * first_node + 1)
+        n_nodes = active.shape[1]
+        binning = self.data.binning
+        features = np.empty((trees.stop - trees.start, n_nodes, self.n_drawn), dtype=np.int64)
+        draw_features(
+            self.seed, trees.start, first_node, active[trees], len(binning.columns), start, features
+        )
+        histogram = self._histograms(level, trees, features)
+        forest = self.forest
+        choose_splits(
+            histogram,
+            features,
+            binning.nominal_levels,
+            self.min_leaf_weight,
+            start > 0,
+            forest.feature[trees, level_nodes],
+            forest.low[trees, level_nodes],
+            forest.width[trees, level_nodes],
+            forest.has_missing[trees, level_nodes],
+            outcome[trees],
+        )
+
+    def _histograms(self, level: int, trees: slice, features: IntArray) -> AnyArray:
+        """Fold the level's histograms over all chunks: the one pass over the rows."""
+        groups = range(trees.start // TREES_PER_DRAW, -(-trees.stop // TREES_PER_DRAW))
+        keys = np.array([stream_key(self.seed, BOOTSTRAP, group) for group in groups], np.uint64)
+        forest = self.forest
+        fill = _LevelHistograms(
+            keys=keys,
+            noise=self.noise,
+            target_shift=self.data.forest_shift,
+            splits=(forest.feature[trees], forest.low[trees], forest.width[trees]),
+            level=level,
+            features=features,
+            n_codes=self.data.binning.n_codes,
+        )
+        return self.data.chunks.fold(
+            fill,
+            _add_in_place,
+            n_jobs=self.n_jobs,
+            stage=f"growing level {level + 1}",
+            progress=self.progress,
+        )
+
+
+@dataclass(frozen=True)
+class _LevelHistograms:
+    """The work of a level on one chunk; what it holds is small, and may be sent to where it is."""
+
+    keys: BitArray
+    noise: IntArray
+    target_shift: int
+    splits: tuple[IntArray, CodeArray, CodeArray]  # feature, low and width of the levels above
+    level: int
+    features: IntArray
+    n_codes: int
+
+    def __call__(self, chunk: EncodedChunk) -> AnyArray:
+        histogram = np.zeros((*self.features.shape, self.n_codes, 2), dtype=np.int64)
+        add_level_histograms(
+            chunk.codes,
+            chunk.target >> self.target_shift,
+            np.empty(0, dtype=np.int64) if chunk.weights is None else chunk.weights,
+            chunk.start,
+            chunk.places,
+            self.keys,
+            self.noise,
+            *self.splits,
+            self.level,
+            self.features,
+            histogram,
+        )
+        return histogram
+
+
+def _add_in_place(total: AnyArray, part: AnyArray) -> AnyArray:
+    total += part
+    return total

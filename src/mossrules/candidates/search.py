@@ -1,0 +1,326 @@
+"""From a table to candidate rules and their statistics, in one call.
+
+table -> binning -> forest -> rules -> pool -> statistics
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mossrules._frames import Backend, make_frame
+from mossrules._typing import FloatArray
+from mossrules.candidates.codes import EncodedTable, encode_table
+from mossrules.candidates.cuts import Binning, fit_binning
+from mossrules.candidates.generators import FittedEnsemble, ForestGenerator, Generator
+from mossrules.candidates.patterns import Patterns, compute_patterns
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Levels, Rule, format_number
+from mossrules.candidates.statistics import (
+    Overlaps,
+    Statistics,
+    compute_overlaps,
+    statistics_of_overlaps,
+)
+from mossrules.data.chunks import Progress, resolve_n_jobs, row_ranges
+from mossrules.data.columns import Kind
+from mossrules.data.files import opened
+from mossrules.data.rows import TrainingRows, rows_of_table
+from mossrules.data.table import Table, read_vector, split_target
+from mossrules.exceptions import InvalidParameter, InvalidTable, InvalidTarget
+
+MOST_WEIGHT = 1e100  # of a row, and 1 over it the least: products of a few still are numbers
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Candidate rules, how often each was found, and all that a solver needs to choose among them.
+
+    Rules are in the order of the pool: the most frequently found first.
+
+    Examples
+    --------
+    >>> from mossrules import find_candidates
+    >>> candidates = find_candidates({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0], n_trees=20)
+    >>> candidates
+    Candidates(7 rules from 20 trees on 4 rows)
+    >>> candidates.texts[:3]
+    ['age > 50', 'age <= 40', '40 < age <= 50']
+    >>> list(candidates.frame(backend="pandas"))
+    ['rule', 'count', 'proportion', 'coverage', 'mean']
+    """
+
+    binning: Binning  #: how values of columns become bins
+    pool: CandidatePool  #: the rules, and in which trees each is
+    statistics: Statistics  #: sums over the rows that the loss is made of
+    patterns: Patterns | None = None  #: of a target of two values, where they were asked for
+
+    def __len__(self) -> int:
+        return len(self.pool)
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names of their own; those of an array are made up."""
+        return self.binning.named
+
+    @property
+    def texts(self) -> list[str]:
+        """The rules in the user's units."""
+        return [rule.text(self.binning) for rule in self.pool.rules]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return lists of the rules' texts, counts, proportions, coverages and mean targets."""
+        statistics = self.statistics
+        means = statistics.target_mean + statistics.target_scale * statistics.values
+        return {
+            "rule": self.texts,
+            "count": self.pool.counts.tolist(),
+            "proportion": self.pool.proportions.tolist(),
+            "coverage": (statistics.support / statistics.n).tolist(),
+            "mean": means.tolist(),
+        }
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """Return `columns()` as a pandas frame (or polars or pyarrow, by name)."""
+        return make_frame(self.columns(), backend)
+
+    def __str__(self) -> str:
+        lines = [repr(self), "  share  rows   mean  rule"]
+        table = self.columns()
+        for i in range(min(10, len(self))):
+            mean = format_number(float(f"{table['mean'][i]:.3g}"))
+            lines.append(
+                f"  {table['proportion'][i]:5.1%}  {table['coverage'][i]:4.0%}  {mean:>5}  "
+                f"{table['rule'][i]}"
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return (
+            f"Candidates({len(self):,} rules from {self.pool.n_trees:,} trees on "
+            f"{self.statistics.n:,.0f} rows)"
+        )
+
+
+def find_candidates(
+    X: Any,
+    y: Any,
+    *,
+    n_trees: int = 2000,
+    max_depth: int = 2,
+    n_bins: int = 8,
+    max_features: float = 0.5,
+    min_leaf: float = 1,
+    generator: Any = "forest",
+    noise: float = 1.0,
+    inner_nodes: bool = False,
+    max_candidates: int | None = 2000,
+    merge_identical: bool = False,
+    include: Sequence[Rule] = (),
+    patterns: bool = False,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    chunk_rows: int | None = None,
+    progress: Progress | None = None,
+) -> Candidates:
+    """Find candidate rules in a table and compute their statistics.
+
+    The result is a function of the rows, the parameters and the seed: it does not depend on
+    `n_jobs` or `chunk_rows`, nor on the machine.
+
+    Parameters
+    ----------
+    X : pandas, polars or pyarrow table, or two-dimensional array
+        Numbers, booleans, strings and categories are used as they are; missing values are allowed.
+        Or `TrainingRows`, which have a target and weights of their own.
+    y
+        One number per row, or the name of the target's column in X.
+    n_trees, max_depth, max_features, min_leaf
+        The forest: trees, their depth (1 to 6), the share of columns each split looks at, and the
+        least number of bootstrap rows in a leaf.
+    n_bins
+        Most bins of a numeric column.
+    generator
+        "forest", "noisy-target", or a fitted scikit-learn ensemble.
+    noise
+        Standard deviation of the noise of "noisy-target", in those of the target.
+    inner_nodes
+        Whether inner nodes of the trees are rules as well as leaves (as in SIRUS).
+    max_candidates
+        Keep only the most frequent rules; None keeps all.
+    merge_identical
+        Whether rules that hold on the same rows become one.
+    include
+        Rules that are candidates whether or not a tree has found them.
+    patterns
+        Whether to count the patterns of rules that hold together, which the logistic loss of a
+        target of 0 and 1 needs.
+    sample_weight
+        One non-negative number per row.
+    random_state
+        Integer seed; None is the seed 0, so that the same call gives the same rules.
+    n_jobs
+        Threads; None uses all cores.
+    chunk_rows
+        Rows per chunk; None lets the library choose.
+    progress
+        Called as progress(stage, done, total) after each chunk of each pass.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> find_candidates(X, y, n_trees=100)
+    Candidates(... rules from 100 trees on 442 rows)
+    """
+    jobs = resolve_n_jobs(n_jobs)
+    if generator in ("forest", "noisy-target"):
+        generator = ForestGenerator(
+            n_trees=n_trees,
+            max_depth=max_depth,
+            max_features=max_features,
+            min_leaf=min_leaf,
+            noise=noise if generator == "noisy-target" else None,
+            seed=resolve_seed(random_state),
+        )
+    source = resolve_generator(generator)
+    if isinstance(X, TrainingRows):
+        rows = X
+    else:
+        table, target = split_target(opened(X), y)
+        weights = read_weights(sample_weight, table.n_rows)
+        ranges = table.ranges(n_jobs=jobs, chunk_rows=chunk_rows)
+        rows = rows_of_table(table, ranges, target, weights)
+    data = encode_training(rows, source, n_bins=n_bins, n_jobs=jobs, progress=progress)
+    paths = source.paths(data, inner_nodes=inner_nodes, n_jobs=jobs, progress=progress)
+    pool = CandidatePool.from_paths(paths, data.binning, source.n_trees)
+    if not pool.rules:
+        raise InvalidTable(
+            "No tree found a split, so there are no rules; there may be too few rows for "
+            f"min_leaf={min_leaf}, or no column that explains the target."
+        )
+    if max_candidates is not None:
+        pool = pool.cap(max_candidates)
+    pool = pool.including(check_rule(rule, data.binning) for rule in include)
+    overlaps = compute_overlaps(data, pool.rules, n_jobs=jobs, progress=progress)
+    if merge_identical:
+        pool, overlaps = merge_pool(pool, overlaps)
+    statistics = statistics_of_overlaps(data, overlaps, pool.counts)
+    for rule in include:
+        if rule in pool.rules and statistics.support[pool.rules.index(rule)] == 0:
+            raise InvalidParameter(f"The rule '{rule}' holds on no row, so it cannot be included.")
+    found = compute_patterns(data, pool, n_jobs=jobs, progress=progress) if patterns else None
+    return Candidates(data.binning, pool, statistics, found)
+
+
+def check_rule(rule: Rule, binning: Binning) -> Rule:
+    """Return a rule whose conditions fit the columns of a table."""
+    for condition in rule.conditions:
+        if condition.feature not in binning.names:
+            raise InvalidParameter(
+                f"The rule '{rule}' is to be included, but there is no column "
+                f"{condition.feature!r}; leave it out."
+            )
+        categorical = binning[condition.feature].kind is Kind.CATEGORICAL
+        if isinstance(condition, Levels) != categorical:
+            words = "categories" if categorical else "an order"
+            raise InvalidParameter(
+                f"The rule '{rule}' is to be included, but column {condition.feature!r} has "
+                f"{words}; write the condition for that."
+            )
+    return rule
+
+
+def resolve_generator(generator: Any) -> Generator:
+    """Return the source of rules that a user's `generator` means."""
+    if isinstance(generator, Generator):
+        return generator
+    if hasattr(generator, "fit"):
+        return FittedEnsemble(generator)
+    raise InvalidParameter(
+        f"generator is {generator!r}; pass 'forest', 'noisy-target' or a fitted scikit-learn "
+        "ensemble of trees."
+    )
+
+
+def resolve_seed(random_state: Any) -> int:
+    """Return a seed below 2^63 from an integer, a NumPy generator or None (the seed 0)."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(1 << 63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int64).max, dtype=np.int64))
+    if isinstance(random_state, int | np.integer) and 0 <= int(random_state) < 1 << 63:
+        return int(random_state)
+    raise InvalidParameter(
+        f"random_state is {random_state!r}; pass None, a non-negative integer or a NumPy generator."
+    )
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    """Return non-negative weights, or None when all rows count alike."""
+    if sample_weight is None:
+        return None
+    weights = read_vector(sample_weight, "sample_weight", n_rows)
+    if weights.min() < 0:
+        raise InvalidTarget("sample_weight has negative values; weights must be zero or more.")
+    largest = float(weights.max())
+    if largest > MOST_WEIGHT or 0 < largest < 1 / MOST_WEIGHT:
+        raise InvalidTarget(
+            f"The largest of sample_weight is {largest:g}; rescale them to between "
+            f"{1 / MOST_WEIGHT:g} and {MOST_WEIGHT:g}."
+        )
+    if not weights.any():
+        raise InvalidTarget("sample_weight is zero on all rows; let some of them count.")
+    if np.count_nonzero(weights) < 2:
+        raise InvalidTarget(
+            "sample_weight leaves fewer than two rows with positive weight; a rule needs more."
+        )
+    return weights
+
+
+def encode_rows(
+    table: Table,
+    target: FloatArray,
+    weights: FloatArray | None,
+    source: Generator,
+    *,
+    n_bins: int,
+    chunk_rows: int | None,
+    n_jobs: int,
+    progress: Progress | None,
+) -> EncodedTable:
+    """Learn the bins of a table and apply them."""
+    ranges = row_ranges(table.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
+    rows = rows_of_table(table, ranges, target, weights)
+    return encode_training(rows, source, n_bins=n_bins, n_jobs=n_jobs, progress=progress)
+
+
+def encode_training(
+    rows: TrainingRows,
+    source: Generator,
+    *,
+    n_bins: int,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> EncodedTable:
+    """Learn the bins of rows and apply them: two passes over the columns."""
+    if rows.n_rows < 2:
+        raise InvalidTable(
+            f"The table has {rows.n_rows} sample(s) (n_samples={rows.n_rows}, shape="
+            f"({rows.n_rows}, {len(rows.columns)})) while a minimum of 2 is required; add rows."
+        )
+    binning = fit_binning(rows, n_bins=n_bins, n_jobs=n_jobs, progress=progress)
+    return encode_table(rows, source.adapt(binning), n_jobs=n_jobs, progress=progress)
+
+
+def merge_pool(pool: CandidatePool, overlaps: Overlaps) -> tuple[CandidatePool, Overlaps]:
+    """Make one rule of those that hold on exactly the same rows."""
+    merged = pool.merge(overlaps.identical())
+    position = {rule: number for number, rule in enumerate(pool.rules)}
+    return merged, overlaps.take(np.array([position[rule] for rule in merged.rules]))

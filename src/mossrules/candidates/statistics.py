@@ -1,0 +1,287 @@
+"""All that the solver ever sees of the data: numbers whose size does not depend on the rows.
+
+Notation (shapes in brackets)
+    N       overlaps: total weight of the rows on which rules i and j both hold  (m, m)
+    s       sums of the centred, scaled target over the rows of each rule        (m,)
+    v       values: mean of that target over the rows of each rule, s_i / N_ii   (m,)
+    M       rule columns, M_i = v_i on the rows of rule i and 0 elsewhere        never formed
+    G       Gram matrix M'M = v_i v_j N_ij                                       (m, m)
+    q       M'y = v_i s_i                                                        (m,)
+    yy, n   y'y and the total weight of the rows
+
+The rows of each rule are a set of bits and an overlap is the bit count of an intersection. The
+target, being an integer, is a stack of binary digits, so its sums are bit counts as well; sample
+weights likewise. All sums are exact; the floats are made from them at the very end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, FloatArray, IntArray
+from mossrules.candidates.codes import EncodedChunk, EncodedTable
+from mossrules.candidates.cuts import Binning
+from mossrules.candidates.kernels.bitsets import (
+    add_overlaps,
+    intersect_conditions,
+    pack_conditions,
+    pack_planes,
+)
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Rule
+from mossrules.data.chunks import Progress
+from mossrules.data.fixed_point import TARGET_BITS, WEIGHT_BITS
+from mossrules.exceptions import InvalidParameter
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Sufficient statistics of m rule columns and a target; see the module's notation.
+
+    `counts` is the number of trees in which each rule appears. `target_mean` and `target_scale`
+    turn predictions of the centred, scaled target back into the user's units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> M = np.array([[1, 0], [1, 1], [0, 1]])
+    >>> statistics = Statistics.from_matrix(M, np.array([1, 2, 3]), counts=np.array([9, 4]))
+    >>> statistics
+    Statistics(m=2 rules, n=3 rows)
+    >>> statistics.q, statistics.support
+    (array([3., 5.]), array([2., 2.]))
+    """
+
+    G: FloatArray  #: (m, m): products of the columns of rules
+    q: FloatArray  #: (m,): their products with the target
+    yy: float  #: squared length of the target
+    n: float  #: rows, or their total weight
+    values: FloatArray  #: (m,): mean of the scaled target on the rows of each rule
+    counts: IntArray
+    support: FloatArray  #: total weight of the rows of each rule, N_ii
+    target_mean: float = 0.0
+    target_scale: float = 1.0
+    row_weight: float = 1.0  #: mean weight of the rows that count at all
+
+    @classmethod
+    def from_matrix(cls, M: FloatArray, y: FloatArray, counts: IntArray) -> Statistics:
+        """Return the statistics of explicit rule columns and an already scaled target.
+
+        Parameters
+        ----------
+        M, y
+            The columns, (n, m), and the target, (n,).
+        counts
+            Number of trees in which each rule appears, (m,).
+        """
+        M, y = np.asarray(M, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        counts = np.asarray(counts, dtype=np.int64)
+        if M.ndim != 2 or y.shape != M.shape[:1] or counts.shape != M.shape[1:]:
+            raise InvalidParameter(
+                f"M has shape {M.shape}, y {y.shape} and counts {counts.shape}; they must be "
+                "(n, m), (n,) and (m,)."
+            )
+        # The value of a column that is constant where it is not zero; NaN where it is not.
+        value = np.abs(M).max(axis=0, initial=0.0) * np.sign(M.sum(axis=0))
+        constant = np.all((M == 0) | (value == M), axis=0)
+        return cls(
+            G=M.T @ M,
+            q=M.T @ y,
+            yy=float(y @ y),
+            n=float(len(y)),
+            values=np.where(constant, value, np.nan),
+            counts=counts,
+            support=np.count_nonzero(M, axis=0).astype(np.float64),
+        )
+
+    @property
+    def m(self) -> int:
+        """Number of rules."""
+        return len(self.q)
+
+    def __repr__(self) -> str:
+        return f"Statistics(m={self.m:,} rules, n={self.n:,.0f} rows)"
+
+
+def activations(rules: Sequence[Rule], binning: Binning, codes: CodeArray) -> BitArray:
+    """Return for each rule the set of rows of a chunk on which it holds, as bits."""
+    return _Evaluator.of(rules, binning).activations(codes)
+
+
+def rule_columns(rules: Sequence[Rule], binning: Binning, codes: CodeArray) -> BoolArray:
+    """Return for each rule and each row of a chunk whether the rule holds there: (rules, rows)."""
+    octets = activations(rules, binning, codes).astype("<u8", copy=False).view(np.uint8)
+    holds = np.unpackbits(octets, axis=1, count=codes.shape[1], bitorder="little")
+    return holds.view(np.bool_)
+
+
+def compute_overlaps(
+    data: EncodedTable, rules: Sequence[Rule], *, n_jobs: int = 1, progress: Progress | None = None
+) -> Overlaps:
+    """Count, in one pass over the rows, all overlaps and the target's sums over each rule."""
+    if not rules:
+        raise InvalidParameter("There are no candidate rules to compute statistics of.")
+    overlaps = data.chunks.fold(
+        partial(_count_chunk, _Evaluator.of(rules, data.binning)),
+        Overlaps.combine,
+        n_jobs=n_jobs,
+        stage="counting overlaps",
+        progress=progress,
+    )
+    upper = np.triu(overlaps.counts)  # the kernel counts each pair once
+    return Overlaps(upper + np.triu(upper, 1).T, overlaps.digit_counts)
+
+
+def compute_statistics(
+    data: EncodedTable,
+    pool: CandidatePool,
+    *,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> Statistics:
+    """Return the statistics of a pool of rules on the training rows."""
+    overlaps = compute_overlaps(data, pool.rules, n_jobs=n_jobs, progress=progress)
+    return statistics_of_overlaps(data, overlaps, pool.counts)
+
+
+def statistics_of_overlaps(data: EncodedTable, overlaps: Overlaps, counts: IntArray) -> Statistics:
+    """Turn exact integers into the floats of the notation above."""
+    mean, variance = data.moments.mean, data.moments.variance
+    scale = float(variance) ** 0.5
+    N = overlaps.counts.astype(np.float64)
+    support = np.diagonal(N).copy()
+    # Centred sums of a target counted from its rounded mean: integers up to the last subtraction.
+    origin = round(mean)
+    sums = np.array(
+        [
+            int(total) - origin * int(size)
+            for total, size in zip(overlaps.sums, support, strict=True)
+        ],
+        dtype=np.float64,
+    )
+    s = (sums - float(mean - origin) * support) / scale
+    v = np.divide(s, support, out=np.zeros_like(s), where=support > 0)
+    unit = data.weight_step
+    grid = data.target_grid
+    return Statistics(
+        G=np.outer(v, v) * N * unit,
+        q=v * s * unit,
+        yy=data.moments.weight * unit,  # a target of unit variance: y'y is the total weight
+        n=data.moments.weight * unit,
+        values=v,
+        counts=counts,
+        support=support * unit,
+        target_mean=grid.low + grid.step * float(mean),
+        target_scale=grid.step * scale,
+        row_weight=data.moments.weight * unit / data.moments.rows,
+    )
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """Exact integers of m rules: overlaps (m, m) and, per binary digit, target sums (m, digits)."""
+
+    counts: IntArray
+    digit_counts: IntArray
+
+    def combine(self, other: Overlaps) -> Overlaps:
+        """Add the counts of other rows, in place."""
+        np.add(self.counts, other.counts, out=self.counts)
+        np.add(self.digit_counts, other.digit_counts, out=self.digit_counts)
+        return self
+
+    def take(self, positions: IntArray) -> Overlaps:
+        """Return the counts of some of the rules."""
+        return Overlaps(self.counts[np.ix_(positions, positions)], self.digit_counts[positions])
+
+    @property
+    def sums(self) -> list[int]:
+        """Sum of weight times target over the rows of each rule, in grid units."""
+        # In two halves: each fits in 64 bits whatever the number of rows, their sum may not.
+        half = 26
+        low = self.digit_counts[:, :half] @ (1 << np.arange(half))
+        high = self.digit_counts[:, half:] @ (1 << np.arange(self.digit_counts.shape[1] - half))
+        return [a + (b << half) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+
+    def identical(self) -> list[list[int]]:
+        """Return the groups of two or more rules that hold on exactly the same rows."""
+        sizes = np.diagonal(self.counts)
+        groups: dict[int, list[int]] = {}
+        same = (self.counts == sizes) & (self.counts == sizes[:, None])
+        for position, first in enumerate(same.argmax(axis=0)):
+            groups.setdefault(int(first), []).append(position)
+        return [group for group in groups.values() if len(group) > 1]
+
+
+# --- one chunk ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Evaluator:
+    """Rules as index lists into their distinct conditions, ready for the kernels."""
+
+    features: IntArray  # column of each distinct condition
+    accepts: AnyArray  # which codes satisfy it (conditions, 256)
+    offsets: IntArray  # rule i is the conditions members[offsets[i]:offsets[i+1]]
+    members: IntArray
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule], binning: Binning) -> _Evaluator:
+        distinct = {
+            condition: number
+            for number, condition in enumerate(
+                dict.fromkeys(condition for rule in rules for condition in rule.conditions)
+            )
+        }
+        unknown = {condition.feature for condition in distinct}.difference(binning.names)
+        if unknown:
+            raise InvalidParameter(f"Rules use columns that are not there: {sorted(unknown)}.")
+        features = [binning.index(condition.feature) for condition in distinct]
+        return cls(
+            np.array(features, dtype=np.int64),
+            np.array(
+                [
+                    condition.accepts(binning.columns[feature])
+                    for condition, feature in zip(distinct, features, strict=True)
+                ]
+            ),
+            np.cumsum([0, *(len(rule) for rule in rules)], dtype=np.int64),
+            np.array([distinct[each] for rule in rules for each in rule.conditions], np.int64),
+        )
+
+    def activations(self, codes: CodeArray) -> BitArray:
+        n_words = -(-codes.shape[1] // 64)
+        condition_bits = np.empty((len(self.features), n_words), dtype=np.uint64)
+        pack_conditions(codes, self.features, self.accepts, condition_bits)
+        bits = np.empty((len(self.offsets) - 1, n_words), dtype=np.uint64)
+        intersect_conditions(condition_bits, self.offsets, self.members, bits)
+        return bits
+
+
+def _count_chunk(evaluator: _Evaluator, chunk: EncodedChunk) -> Overlaps:
+    bits = evaluator.activations(chunk.codes)
+    m = len(bits)
+    counts = np.zeros((m, m), dtype=np.int64)
+    target = chunk.target.astype(np.int64)
+    if chunk.weights is None:
+        add_overlaps(bits, bits, True, 1, counts)
+        digits = _digits(target, TARGET_BITS + 1)
+    else:
+        # Weight = sum of its binary digits: one unweighted count for each digit that occurs.
+        for power, digit in enumerate(_digits(chunk.weights, WEIGHT_BITS + 1)):
+            if digit.any():
+                add_overlaps(bits & digit, bits, True, 1 << power, counts)
+        digits = _digits(chunk.weights * target, TARGET_BITS + WEIGHT_BITS + 1)
+    digit_counts = np.zeros((m, len(digits)), dtype=np.int64)
+    add_overlaps(bits, digits, False, 1, digit_counts)
+    return Overlaps(counts, digit_counts)
+
+
+def _digits(values: IntArray, n_digits: int) -> BitArray:
+    bits = np.empty((n_digits, -(-len(values) // 64)), dtype=np.uint64)
+    pack_planes(values, bits)
+    return bits

@@ -1,0 +1,41 @@
+"""What an auditor may ask of a rule set; the code is in `mossrules.constraints`.
+
+>>> [NeverUse("sex"), AtMostFeatures(3), OnlyUp("dose")]
+[NeverUse('sex'), AtMostFeatures(3), OnlyUp('dose')]
+"""
+
+from mossrules.learning.constraints import (
+    AtMostConditions,
+    AtMostFeatures,
+    AtMostPerFeature,
+    Constraint,
+    Decreasing,
+    Increasing,
+    MustExclude,
+    MustInclude,
+    NeverUse,
+    OnlyDown,
+    OnlyUp,
+    OwnDirection,
+    check_constraints,
+    limit_problem,
+    required_rules,
+)
+
+__all__ = [
+    "AtMostConditions",
+    "AtMostFeatures",
+    "AtMostPerFeature",
+    "Constraint",
+    "Decreasing",
+    "Increasing",
+    "MustExclude",
+    "MustInclude",
+    "NeverUse",
+    "OnlyDown",
+    "OnlyUp",
+    "OwnDirection",
+    "check_constraints",
+    "limit_problem",
+    "required_rules",
+]

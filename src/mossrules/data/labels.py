@@ -1,0 +1,188 @@
+"""Labels of any kind -> classes and numbers: what a classifier learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mossrules._checks import check_number
+from mossrules._typing import AnyArray, FloatArray, IntArray
+from mossrules.data.canonical_order import Rows, are_repetitions, settle_rows, take_rows
+from mossrules.data.columns import NUMBERS, Column, Kind, Label
+from mossrules.data.table import Table
+from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError
+
+__all__ = [
+    "Labelled",
+    "check_class_weight",
+    "label_values",
+    "plain_label",
+    "read_labels",
+    "scaled_weights",
+    "sort_labels",
+    "weigh_classes",
+]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows as they were given, each with the position of its class among the classes.
+
+    `factors` multiply the weights of the rows of each class; None where there are none.
+    """
+
+    table: Table
+    classes: AnyArray
+    codes: IntArray
+    weights: FloatArray | None
+    factors: FloatArray | None
+
+    def rows(self, position: int) -> Rows:
+        """Return the rows to learn from, with the target 1 in a class and 0 elsewhere.
+
+        Whole weights are repetitions of rows, whatever the weights of classes. Other weights are
+        scaled to a mean of 1, since what the rows say is held against what is known beforehand.
+        """
+        target = (self.codes == position).astype(np.float64)
+        if self.factors is None:
+            return settle_rows(self.table, target, scaled_weights(self.weights))
+        factors = self.factors[self.codes]
+        if self.weights is None or not are_repetitions(self.weights):
+            given = 1.0 if self.weights is None else self.weights
+            return settle_rows(self.table, target, scaled_weights(given * factors))
+        repeated = np.repeat(np.arange(len(target)), self.weights.astype(np.int64))
+        table = take_rows(self.table, repeated)
+        found = settle_rows(table, target[repeated], scaled_weights(factors[repeated]))
+        return replace(found, origin=repeated[found.origin], given=target)
+
+
+def read_labels(column: Column, n_rows: int, *, least: int = 2) -> tuple[AnyArray, IntArray]:
+    """Return the classes, sorted, and the position of each row's class among them."""
+    values = label_values(column, 0, n_rows)
+    classes = sort_labels(column.name, set(values.tolist()), values.dtype, least=least)
+    place = {label: position for position, label in enumerate(classes.tolist())}
+    return classes, np.array([place[label] for label in values.tolist()], dtype=np.int64)
+
+
+def label_values(column: Column, start: int, stop: int) -> AnyArray:
+    """Return the labels of some rows: whole numbers, truth values or text, none missing."""
+    try:
+        values = column.read(start, stop)
+    except MossError as error:
+        raise InvalidTarget(f"{column.name} must hold labels. {error}") from error
+    bad = _is_missing(values, column.kind)
+    if bad.any():
+        raise InvalidTarget(
+            f"{column.name} has {np.count_nonzero(bad)} missing or infinite labels (NaN or inf); "
+            "remove these rows first."
+        )
+    if column.kind is Kind.NUMERIC:
+        return _whole(column.name, values)
+    return values > 0 if column.kind is Kind.BOOLEAN else values
+
+
+def sort_labels(name: str, found: set[Any], dtype: Any, *, least: int = 2) -> AnyArray:
+    """Return the classes that a target has, sorted."""
+    labels = sorted(found, key=lambda label: (type(label).__name__, label))
+    if len(labels) < least:
+        only = f" ({labels[0]!r} on every row)" if labels else ""
+        raise InvalidTarget(
+            f"{name} has {len(labels)} class{'' if labels else 'es'}{only}, and rules tell "
+            "classes apart; pass labels of two classes at least."
+        )
+    return _vector(labels, dtype)
+
+
+def plain_label(label: Any) -> Label:
+    """Return a label as Python's own, which JSON knows."""
+    found: Label = label.item() if isinstance(label, np.generic) else label
+    return found
+
+
+def _vector(labels: list[Any], dtype: Any) -> AnyArray:
+    found = np.empty(len(labels), dtype=dtype)
+    found[:] = labels
+    return found
+
+
+def _is_missing(values: AnyArray, kind: Kind) -> AnyArray:
+    if kind in NUMBERS:
+        return ~np.isfinite(values)
+    return np.array([value is None for value in values.tolist()], dtype=bool)
+
+
+def _whole(name: str, values: FloatArray) -> IntArray:
+    broken = values[values != np.round(values)]
+    if len(broken):
+        raise InvalidTarget(
+            f"Unknown label type: {name} is continuous, {broken[0]:g} on some row; pass classes, "
+            "or use a regressor."
+        )
+    return values.astype(np.int64)
+
+
+# --- weights --------------------------------------------------------------------------------------
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Refuse what is neither None, "balanced" nor a dict of weights."""
+    known = class_weight is None or isinstance(class_weight, Mapping)
+    if not known and not (isinstance(class_weight, str) and class_weight == "balanced"):
+        raise InvalidParameter(
+            f"class_weight is {class_weight!r}; pass None, 'balanced' or a dict from classes to "
+            "weights."
+        )
+
+
+def weigh_classes(
+    classes: AnyArray, codes: IntArray, weights: FloatArray | None, class_weight: Any
+) -> FloatArray | None:
+    """Return what the weights of the rows of each class are multiplied by; None for nothing.
+
+    "balanced" gives all classes the same total, and all rows together the total they had.
+    """
+    check_class_weight(class_weight)
+    factors = None
+    given = np.ones(len(codes)) if weights is None else weights
+    totals: FloatArray = np.bincount(codes, given, minlength=len(classes)).astype(np.float64)
+    if class_weight is not None:
+        factors = (
+            _balanced(totals)
+            if isinstance(class_weight, str)
+            else _from_mapping(classes, class_weight)
+        )
+        totals = totals * factors
+    if np.count_nonzero(totals) < 2:
+        raise InvalidTarget(
+            "The weights leave rows of fewer than two classes; let rows of another class count."
+        )
+    return factors
+
+
+def scaled_weights(weights: FloatArray | None) -> FloatArray | None:
+    """Return weights of mean 1 over the rows that count, unless they are repetitions."""
+    if weights is None or are_repetitions(weights):
+        return weights
+    scaled = weights / weights.max()  # first, so that no sum overflows
+    return np.asarray(scaled * (np.count_nonzero(scaled) / scaled.sum()))
+
+
+def _balanced(totals: FloatArray) -> FloatArray:
+    each = totals.sum() / np.count_nonzero(totals)
+    return np.asarray(np.divide(each, totals, out=np.zeros_like(totals), where=totals > 0))
+
+
+def _from_mapping(classes: AnyArray, class_weight: Mapping[Any, Any]) -> FloatArray:
+    known = classes.tolist()
+    for weight in class_weight.values():
+        check_number("class_weight", weight, least=0.0)
+    # Some classes may have no row in a fold, but not all that it names.
+    if not any(label in class_weight for label in known):
+        raise InvalidParameter(
+            f"class_weight names {', '.join(map(repr, [*class_weight][:10]))}, and the classes are "
+            f"{', '.join(map(repr, known[:10]))}; name those."
+        )
+    return np.array([float(class_weight.get(label, 1.0)) for label in known])

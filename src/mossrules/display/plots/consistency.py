@@ -1,0 +1,313 @@
+"""Rule sets across splits of the data as coloured blocks: the paper's first figure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from mossrules._frames import Backend, make_frame
+from mossrules.candidates.rules import Rule
+from mossrules.display.plots._axes import PALETTE, axes_for, check_choice
+from mossrules.display.plots._rows import (
+    LETTER,
+    PLAIN,
+    SMALL,
+    Rows,
+    rules_of,
+    shorten,
+    split_axes,
+    wrap,
+)
+from mossrules.exceptions import InvalidParameter, UnsupportedType
+from mossrules.model import RuleSet
+from mossrules.stability.agreement import Agreement
+from mossrules.stability.identity import key_of_each
+from mossrules.stability.measures import consistent_rules
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["Block", "ConsistencyDisplay", "Learner"]
+
+Identity = Literal["codes", "thresholds"]
+Splits = Iterable[Any]
+Appearance = tuple[RuleSet, Rule]
+Shares = Mapping[str, dict[Any, float]]  # of the splits of each learner that have a rule
+
+HUES = ("blue", "orange", "green", "purple", "sky", "vermillion")
+COLOURS = [(PALETTE[hue], strength) for strength in (1.0, 0.5) for hue in HUES]
+LONE = "0.8"
+COLUMN = 0.3  # inches of a split
+ARROW = 0.9  # columns for the arrow of a common rule
+NARROWEST = 1.3  # inches of a panel: its title needs them
+BETWEEN = 0.25  # inches between panels
+BLOCK = 1.4  # lines
+THIN = 0.09  # inches of a line without words
+ABOUT = "\N{ALMOST EQUAL TO}"  # before a rule whose thresholds differ between splits
+ONCE = "found once"  # words of the rows of lone rules
+ANY = 1e-9  # a share of splits that every rule has
+
+
+@dataclass(frozen=True)
+class Block:
+    """One rule of one split."""
+
+    learner: str
+    split: int  # from 1
+    place: int  # row from the top, from 1: that of the rule wherever it appears
+    rule: str  # with the thresholds of this split
+    splits: int  # of this learner, with the rule
+    common: bool  # to all splits of this learner
+    lone: bool  # no learner has the rule in two splits
+
+
+@dataclass(frozen=True)
+class Learner:
+    """The splits of one learner in figures."""
+
+    learner: str
+    splits: int
+    dice: float  # mean over all pairs of splits
+    distinct: int  # rules that some split has
+    common: int  # rules that all splits have
+
+
+@dataclass
+class ConsistencyDisplay:
+    """Which rules come out again when the data are split anew.
+
+    Make it with `from_splits`; `frame` and `summary` have the data, `plot` draws them. After
+    `plot`, `ax_` (the rows) and `figure_` are matplotlib's, and `axes_` has the panel of each
+    learner.
+
+    A column is a split, a block one of its rules, and a rule has one row and one colour wherever it
+    appears. Rules that all splits of a learner have are framed and have an arrow. Rules that no
+    learner finds in two splits are grey and below all others, where rows mean nothing.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> y = [2.0] * 10 + [8.0, 9.0] * 5
+    >>> splits = [
+    ...     MossRegressor(1, n_trees=20).fit({"age": range(start, 20, 2)}, y[start::2])
+    ...     for start in (0, 1)
+    ... ]
+    >>> display = ConsistencyDisplay.from_splits({"MOSS": splits})
+    >>> display.summary(backend="pandas")
+      learner  splits  dice  distinct  common
+    0    MOSS       2   1.0         1       1
+    """
+
+    blocks: tuple[Block, ...]  #: a rule of a split each
+    learners: tuple[Learner, ...]  #: a panel each
+    words: tuple[str, ...]  #: of each place that is not of lone rules
+
+    # --- data -----------------------------------------------------------------------------------
+
+    @classmethod
+    def from_splits(
+        cls, splits: Splits | Mapping[str, Splits], *, identity: Identity = "codes"
+    ) -> ConsistencyDisplay:
+        """Return the display of the rule sets found in splits of one table.
+
+        Parameters
+        ----------
+        splits
+            A rule set or a fitted estimator for each of two or more splits, or such lists by the
+            names of learners.
+        identity
+            When two rules are the same: "codes", if they have the same features and bins, whose
+            thresholds may differ between splits (all must have had the same `n_bins`), or
+            "thresholds", if they read the same. See `mossrules.stability`.
+        """
+        check_choice("identity", identity, get_args(Identity))
+        named = splits if isinstance(splits, Mapping) else {"": splits}
+        if not named:
+            raise InvalidParameter("There are no learners; pass the splits of one at least.")
+        rulesets = {str(name): _read(str(name), each) for name, each in named.items()}
+        shares = {
+            name: consistent_rules(each, ANY, identity=identity) for name, each in rulesets.items()
+        }
+        appearances = _appearances(rulesets, identity)
+        places = _places(rulesets, shares)
+        return cls(
+            tuple(_blocks(rulesets, shares, places, identity)),
+            tuple(
+                Learner(
+                    learner=name,
+                    splits=len(each),
+                    dice=float(Agreement.of(each, identity=identity).mean("dice")),
+                    distinct=len(shares[name]),
+                    common=sum(share == 1 for share in shares[name].values()),
+                )
+                for name, each in rulesets.items()
+            ),
+            tuple(_words(appearances[key]) for key in places),
+        )
+
+    def frame(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each rule of each split as a data frame.
+
+        Columns: `learner`, `split` (from 1), `place` (row of the figure, from 1), `rule` (with the
+        split's own thresholds), `splits` (how many of the learner's have the rule), `common` (all
+        of them have it), `lone` (no learner has it in two splits).
+        """
+        return _frame(Block, self.blocks, backend)
+
+    def summary(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each learner as a data frame.
+
+        Columns: `learner`, `splits`, `dice` (mean over all pairs of splits), `distinct` (rules that
+        some split has), `common` (rules that all have).
+        """
+        return _frame(Learner, self.learners, backend)
+
+    # --- drawing --------------------------------------------------------------------------------
+
+    def plot(self, ax: Axes | None = None, *, labels: bool = True) -> ConsistencyDisplay:
+        """Draw on the axes given, which are divided into panels, or on those of a new figure.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib's axes.
+        labels
+            Whether rules are written beside their rows; without, rows are thin.
+        """
+        lone = max([0, *(block.place - len(self.words) for block in self.blocks if block.lone)])
+        words = self.words if labels else ("",) * len(self.words)
+        rows = Rows((*words, *(ONCE if i == 0 else "" for i in range(lone))))
+        inches = [max(NARROWEST, COLUMN * (each.splits + ARROW)) for each in self.learners]
+        marks = sum(inches) + BETWEEN * len(inches) + 0.2
+        self.ax_: Axes = axes_for(ax, rows.figure_size(marks, 1.4, None if labels else THIN))
+        self.figure_: Figure | SubFigure = self.ax_.figure
+        rows.draw(self.ax_)
+        panels = split_axes(self.ax_, inches, BETWEEN / marks)
+        self.axes_: dict[str, Axes] = {}
+        for learner, panel, width in zip(self.learners, panels, inches, strict=True):
+            self.axes_[learner.learner] = panel
+            self._draw_blocks(panel, learner, rows)
+            title = [shorten(learner.learner, int(width / LETTER)), f"mean Dice {learner.dice:.2f}"]
+            panel.set_title("\n".join(title).strip(), fontsize=10, **PLAIN)
+        self.ax_.set_xlabel(self._legend(), fontsize=SMALL, loc="right", labelpad=32)
+        return self
+
+    def _draw_blocks(self, ax: Axes, learner: Learner, rows: Rows) -> None:
+        own = [block for block in self.blocks if block.learner == learner.learner]
+        ax.barh(
+            [rows.centres[block.place - 1] for block in own],
+            0.86,
+            BLOCK,
+            [block.split - 0.43 for block in own],
+            color=[_colour(block) for block in own],
+            edgecolor=["black" if block.common else "none" for block in own],
+            linewidth=1.3,
+        )
+        common = sorted({block.place for block in own if block.common})
+        arrows = [rows.centres[place - 1] for place in common]
+        ax.plot([learner.splits + 0.5 + ARROW / 2] * len(arrows), arrows, "<", color="black", ms=6)
+        ax.set_xlim(0.4, learner.splits + 0.5 + ARROW)
+        ax.set_xlabel("split", fontsize=SMALL + 0.5)
+        ax.tick_params(axis="x", labelsize=SMALL)
+        ax.set_xticks(range(1, learner.splits + 1, 1 + (learner.splits - 1) // 10))
+
+    def _legend(self) -> str:
+        """Return what marks mean, of those that are there."""
+        kinds = {
+            "\N{BLACK LEFT-POINTING TRIANGLE} framed: in all splits": any(
+                block.common for block in self.blocks
+            ),
+            f"{ABOUT} thresholds differ between splits": any(
+                words.startswith(ABOUT) for words in self.words
+            ),
+        }
+        return "\n".join(words for words, there in kinds.items() if there)
+
+
+# --- blocks ---------------------------------------------------------------------------------------
+
+
+def _read(name: str, splits: Splits) -> list[RuleSet]:
+    """Return the rule sets of a learner's splits."""
+    where = f"splits of {name!r}" if name else "splits"
+    if isinstance(splits, RuleSet) or not isinstance(splits, Iterable):
+        raise UnsupportedType(
+            f"The {where} are a {type(splits).__name__}; pass a list with a rule set or a fitted "
+            "estimator for each."
+        )
+    found = [rules_of(each, "One of the " + where) for each in splits]
+    if len(found) < 2:
+        raise InvalidParameter(
+            f"The {where} are {len(found)}; pass two at least, for there is nothing to compare."
+        )
+    return found
+
+
+def _appearances(
+    rulesets: Mapping[str, list[RuleSet]], identity: Identity
+) -> dict[Hashable, list[Appearance]]:
+    """Return where each rule appears."""
+    found: dict[Hashable, list[Appearance]] = {}
+    for ruleset in (each for sets in rulesets.values() for each in sets):
+        for key, rule in zip(key_of_each(ruleset, identity), ruleset.rules, strict=True):
+            found.setdefault(key, []).append((ruleset, rule))
+    return found
+
+
+def _places(rulesets: Mapping[str, list[RuleSet]], shares: Shares) -> dict[Hashable, int]:
+    """Return the rows of rules that some learner finds twice: the most consistent first."""
+    again = {
+        key
+        for name, each in shares.items()
+        for key, share in each.items()
+        if round(share * len(rulesets[name])) > 1
+    }
+
+    def rank(key: Hashable) -> tuple[float, float]:
+        own = [each.get(key, 0.0) for each in shares.values()]
+        return -max(own), -sum(own)
+
+    order = dict.fromkeys(key for each in shares.values() for key in each if key in again)
+    return {key: place for place, key in enumerate(sorted(order, key=rank), 1)}
+
+
+def _blocks(
+    rulesets: Mapping[str, list[RuleSet]],
+    shares: Shares,
+    places: Mapping[Hashable, int],
+    identity: Identity,
+) -> Iterator[Block]:
+    for name, sets in rulesets.items():
+        for split, ruleset in enumerate(sets, 1):
+            below = len(places)
+            found = zip(key_of_each(ruleset, identity), ruleset.texts, strict=True)
+            for key, text in found:
+                below += key not in places
+                share = shares[name][key]
+                yield Block(
+                    learner=name,
+                    split=split,
+                    place=places.get(key, below),
+                    rule=text,
+                    splits=round(share * len(sets)),
+                    common=share == 1,
+                    lone=key not in places,
+                )
+
+
+def _colour(block: Block) -> Any:
+    return LONE if block.lone else COLOURS[(block.place - 1) % len(COLOURS)]
+
+
+def _words(appearances: list[Appearance]) -> str:
+    """Return a rule as the first split has it, and a sign if others differ in thresholds."""
+    ruleset, rule = appearances[0]
+    same = len({rule.text(each.binning) for each, rule in appearances}) == 1
+    return wrap(rule, ruleset.binning) if same else f"{ABOUT} {wrap(rule, ruleset.binning)}"
+
+
+def _frame(kind: type, records: tuple[Any, ...], backend: Backend | None) -> Any:
+    names = [each.name for each in fields(kind)]
+    return make_frame({name: [getattr(each, name) for each in records] for name in names}, backend)

@@ -1,0 +1,225 @@
+"""How much work each floor of a frontier took: the paper's figures of re-use and of solve times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from mossrules._frames import Backend, make_frame
+from mossrules.display.plots._axes import PALETTE, axes_for, check_choice, finish
+from mossrules.exceptions import InvalidParameter, UnsupportedType
+from mossrules.frontier.result import Frontier, FrontierPoint
+from mossrules.solver.result import Status
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+
+__all__ = ["EffortDisplay", "FloorEffort"]
+
+Measure = Literal["iterations", "seconds"]
+Horizontal = Literal["position", "floor"]
+
+# What a method counts, and what that is called in the figure.
+ITERATIONS = {
+    "cutting-plane": ("masters", "iterations of the cutting plane"),
+    "branch-and-bound": ("nodes", "nodes of branch and bound"),
+}
+FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.HEURISTIC)  # not by a limit
+SERIES = (("blue", "o", "-"), ("vermillion", "^", "--"), ("green", "s", "-."),
+          ("purple", "D", ":"), ("orange", "v", "-"), ("sky", "P", "--"))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FloorEffort:
+    """The work of one floor."""
+
+    series: str
+    position: int  # of the floor among all that are drawn, the largest first, from 1
+    floor: int
+    amount: float  # iterations, NaN where a run found nothing and kept no count, or seconds
+    reused: bool  # other floors proved it: no search of its own
+    stopped: bool  # by time, nodes or an interrupt: it would have taken more
+    method: str
+
+
+@dataclass
+class EffortDisplay:
+    """Work per floor, of one or more runs over the floors.
+
+    Make it with `from_frontiers`; `frame` has the data, `plot` draws them. After `plot`, `ax_` and
+    `figure_` are matplotlib's, and `lines_` has the line of each series. Hollow markers are floors
+    that were stopped early.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> display = EffortDisplay.from_frontiers({"floors in turn": model.frontier(points=3)})
+    >>> list(display.frame(backend="pandas"))
+    ['series', 'position', 'floor', 'iterations', 'reused', 'stopped', 'method']
+    """
+
+    efforts: tuple[FloorEffort, ...]  #: one for each floor of each run
+    measure: Measure  #: of work
+
+    # --- data -----------------------------------------------------------------------------------
+
+    @classmethod
+    def from_frontiers(
+        cls, frontiers: Mapping[str, Frontier], measure: Measure = "iterations"
+    ) -> EffortDisplay:
+        """Return the display of runs over floors.
+
+        Parameters
+        ----------
+        frontiers
+            Frontiers by name, such as {"with re-use": ..., "without": ...}.
+        measure
+            "iterations" are integer programs solved by the cutting plane (the paper's count), or
+            nodes of branch and bound, none where other floors proved what is needed; "seconds" are
+            those that a floor took.
+        """
+        check_choice("measure", measure, get_args(Measure))
+        if not isinstance(frontiers, Mapping) or not frontiers:
+            raise UnsupportedType("frontiers must be one or more by name; pass a dict of them.")
+        for name, frontier in frontiers.items():
+            _check_searched(name, frontier)
+        floors = {entry.floor for each in frontiers.values() for entry in each.entries}
+        position = {floor: place for place, floor in enumerate(sorted(floors, reverse=True), 1)}
+        efforts = [
+            FloorEffort(
+                series=str(name),
+                position=position[entry.floor],
+                floor=entry.floor,
+                amount=_amount(entry, measure),
+                reused=entry.reused,
+                stopped=entry.solution.status not in FINISHED,
+                method=entry.solution.report.method,
+            )
+            for name, frontier in frontiers.items()
+            for entry in frontier.entries
+        ]
+        return cls(tuple(efforts), measure)
+
+    def frame(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each floor of each series as a data frame.
+
+        Columns: `series`, `position` (of the floor, the largest first), `floor`, `iterations` or
+        `seconds`, `reused`, `stopped` (by time, nodes or an interrupt), `method`.
+        """
+        names = {each.name: each.name for each in fields(FloorEffort)} | {"amount": self.measure}
+        return make_frame(
+            {shown: [getattr(e, name) for e in self.efforts] for name, shown in names.items()},
+            backend,
+        )
+
+    @property
+    def series(self) -> dict[str, list[FloorEffort]]:
+        """The floors of each run."""
+        found: dict[str, list[FloorEffort]] = {}
+        for effort in self.efforts:
+            found.setdefault(effort.series, []).append(effort)
+        return found
+
+    # --- drawing --------------------------------------------------------------------------------
+
+    def plot(self, ax: Axes | None = None, *, against: Horizontal = "position") -> EffortDisplay:
+        """Draw on the axes given, or on those of a new figure.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib's axes.
+        against
+            What the horizontal axis has: the "position" of a floor in the descending sequence, or
+            the "floor" itself.
+        """
+        check_choice("against", against, get_args(Horizontal))
+        self.ax_: Axes = axes_for(ax)
+        self.figure_: Figure | SubFigure = self.ax_.figure
+        self.lines_: dict[str, Line2D] = {}
+        hollow = {"linestyle": "none", "mfc": "white", "label": "stopped early"}
+        for place, (name, efforts) in enumerate(self.series.items()):
+            colour, marker, dashes = SERIES[place % len(SERIES)]
+            style = {"color": PALETTE[colour], "marker": marker, "markersize": 4, "linewidth": 0.8}
+            solid = {"linestyle": dashes, "label": f"{name}: {self._total(efforts)} in all"}
+            self.lines_[name] = self._draw(efforts, against, style | solid)
+            stopped = [effort for effort in efforts if effort.stopped]
+            if stopped:
+                self._draw(stopped, against, style | hollow)
+                hollow["label"] = "_nolegend_"  # once in the legend is enough
+        self._set_scale()
+        horizontal = {
+            "position": r"position of the floor $\epsilon$, the largest first",
+            "floor": r"floor $\epsilon$ on stability (trees, summed over the rules)",
+        }
+        finish(self.ax_, x=horizontal[against], y=self._vertical())
+        return self
+
+    def _draw(
+        self, efforts: list[FloorEffort], against: Horizontal, style: dict[str, Any]
+    ) -> Line2D:
+        x = [getattr(effort, against) for effort in efforts]
+        (line,) = self.ax_.plot(x, [effort.amount for effort in efforts], **style)
+        return line
+
+    def _total(self, efforts: list[FloorEffort]) -> str:
+        total = math.fsum(e.amount for e in efforts if not math.isnan(e.amount))
+        return f"{total:,.0f}" if self.measure == "iterations" else f"{total:.3g} s"
+
+    def _vertical(self) -> str:
+        if self.measure == "seconds":
+            return "seconds per floor"
+        methods = {effort.method for effort in self.efforts}
+        words = [words for method, (_, words) in ITERATIONS.items() if method in methods]
+        return " or ".join(words) or "iterations"
+
+    def _set_scale(self) -> None:
+        """Take logarithms where amounts differ tenfold; with zeros, from the least amount up."""
+        amounts = [e.amount for e in self.efforts if not math.isnan(e.amount)]
+        positive = [amount for amount in amounts if amount > 0]
+        if not positive:
+            self.ax_.set_ylim(-0.04, 1.0)
+        elif max(positive) < 10 * min(positive):
+            self.ax_.set_ylim(bottom=-0.04 * max(positive))  # markers at 0 are seen whole
+        elif len(positive) == len(amounts):
+            self.ax_.set_yscale("log")
+        else:
+            least = 10.0 ** math.floor(math.log10(min(positive)))
+            self.ax_.set_yscale("symlog", linthresh=least, linscale=0.5)
+            self.ax_.set_ylim(bottom=-0.2 * least)
+
+
+def _amount(entry: FrontierPoint, measure: Measure) -> float:
+    """Return the work of a floor."""
+    report = entry.solution.report
+    if measure == "seconds":
+        return report.seconds
+    if entry.reused:
+        return 0.0
+    if report.method not in ITERATIONS:
+        raise InvalidParameter(
+            f"The method {report.method!r} counts no iterations; use measure='seconds'."
+        )
+    counted, _ = ITERATIONS[report.method]
+    return float(report.figures.get(counted, math.nan))
+
+
+def _check_searched(name: object, frontier: Frontier) -> None:
+    """Say so when a frontier does not come from a search at each floor."""
+    if not isinstance(frontier, Frontier):
+        raise UnsupportedType(
+            f"frontiers has a {type(frontier).__name__} under {name!r}; pass a Frontier."
+        )
+    if not frontier.entries:
+        raise InvalidParameter(f"The frontier {name!r} has no floors; solve at one floor at least.")
+    # One sweep gives all points of an approximate frontier; no gap was asked of any of them.
+    if any(math.isnan(entry.solution.report.asked_gap) for entry in frontier.entries):
+        raise InvalidParameter(
+            f"The frontier {name!r} comes from one sweep and not from a search at each floor; its "
+            "seconds as a whole are frontier.seconds."
+        )

@@ -1,0 +1,186 @@
+"""Accuracy against stability, both out of sample, along the trade-off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from mossrules._frames import Backend, make_frame
+from mossrules._typing import FloatArray
+from mossrules.display.plots._axes import PALETTE, axes_for, check_choice, finish
+from mossrules.estimators.evaluated import FrontierEvaluation, Rule
+from mossrules.exceptions import UnsupportedType
+from mossrules.stability import Measure
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["NAMES", "EvaluationDisplay", "EvaluationMark", "Horizontal"]
+
+Horizontal = Measure | Literal["nogueira"]
+
+NAMES = {
+    "dice": "Dice", "jaccard": "Jaccard", "ochiai": "Ochiai", "pog": "POG", "nogueira": "Nogueira",
+}  # fmt: skip
+BLUE = PALETTE["blue"]
+BARS: dict[str, Any] = {"color": BLUE, "alpha": 0.25, "linewidth": 0.8, "zorder": 2}
+POINTS: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4, "zorder": 3}
+CHOSEN: dict[str, Any] = {
+    "color": PALETTE["vermillion"], "marker": "D", "markersize": 8, "linestyle": "none",
+    "mec": "white", "mew": 0.7, "zorder": 5,
+}  # fmt: skip
+STABLEST: dict[str, Any] = {
+    "color": "black", "marker": "s", "markersize": 11, "fillstyle": "none", "linestyle": "none",
+    "zorder": 4,
+}  # fmt: skip
+LIMIT: dict[str, Any] = {
+    "color": PALETTE["grey"], "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 1.5,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class EvaluationMark:
+    """One point of the figure."""
+
+    share: float  # of the largest stability, asked for
+    stability: float  # the measure on the horizontal axis
+    lower: float  # its interval
+    upper: float
+    r2: float
+    r2_se: float
+    chosen: bool
+
+
+@dataclass
+class EvaluationDisplay:
+    """Stability of the rules between folds against R2 on test rows: the paper's right-hand panel.
+
+    Make it with `from_evaluation` or `FrontierEvaluation.plot`; `frame` has the data, `plot` draws
+    them. After `plot`, `ax_` and `figure_` are matplotlib's, and `artists_` has what was drawn by
+    its label in the legend.
+
+    Points are joined in the order of their shares, from the most stable ("stability only", if it is
+    there) on. Bars are one standard error of R2 and the interval of the measure. The dashed line is
+    the least R2 that "one-standard-error" accepts.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.evaluation import evaluate_frontier
+    >>> X = {"age": range(24), "smoker": [False, True] * 12}
+    >>> y = [1.0, 5.0, 1.0, 6.0] * 6
+    >>> model = MossRegressor(2, max_depth=1, n_trees=20)
+    >>> found = evaluate_frontier(model, X, y, cv=3, points=[1, 0.5])
+    >>> display = EvaluationDisplay.from_evaluation(found)
+    >>> list(display.frame(backend="pandas"))
+    ['share', 'stability', 'lower', 'upper', 'r2', 'r2_se', 'chosen']
+    """
+
+    marks: tuple[EvaluationMark, ...]  #: the most stable first
+    measure: Horizontal  #: of agreement, on the horizontal axis
+    identity: str  #: when two rules counted as the same
+    confidence: float  #: of the horizontal bars
+    n_folds: int  #: of the evaluation
+    limit: float | None  #: least R2 accepted, if the rule has one
+
+    # --- data -----------------------------------------------------------------------------------
+
+    @classmethod
+    def from_evaluation(
+        cls,
+        evaluation: FrontierEvaluation,
+        *,
+        measure: Horizontal = "dice",
+        rule: Rule = "one-standard-error",
+    ) -> EvaluationDisplay:
+        """Return the display of an evaluation.
+
+        Parameters
+        ----------
+        evaluation
+            FrontierEvaluation.
+        measure : {"dice", "jaccard", "ochiai", "pog", "nogueira"}, default="dice"
+        rule
+            Which point to mark as chosen; see `FrontierEvaluation.choose`.
+        """
+        if not isinstance(evaluation, FrontierEvaluation):
+            raise UnsupportedType(
+                f"evaluation is a {type(evaluation).__name__}; pass a FrontierEvaluation."
+            )
+        check_choice("measure", measure, tuple(NAMES))
+        check_choice("rule", rule, get_args(Rule))
+        chosen, best = evaluation.choose(rule), evaluation.choose("best")
+        estimates = [getattr(point, measure) for point in evaluation.points]
+        marks = tuple(
+            EvaluationMark(
+                share=point.share,
+                stability=estimate.estimate,
+                lower=estimate.lower,
+                upper=estimate.upper,
+                r2=point.r2,
+                r2_se=point.r2_se,
+                chosen=point is chosen,
+            )
+            for point, estimate in zip(evaluation.points, estimates, strict=True)
+        )
+        return cls(
+            marks,
+            measure,
+            identity=evaluation.identity,
+            confidence=estimates[0].confidence,
+            n_folds=evaluation.n_folds,
+            limit=best.r2 - best.r2_se if rule == "one-standard-error" else None,
+        )
+
+    def frame(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each point as a data frame.
+
+        Columns: `share`, `stability` (the measure) with its interval `lower` and `upper`, `r2` with
+        its standard error `r2_se`, and whether the point is `chosen`.
+        """
+        names = [each.name for each in fields(EvaluationMark)]
+        return make_frame(
+            {name: [getattr(mark, name) for mark in self.marks] for name in names}, backend
+        )
+
+    # --- drawing --------------------------------------------------------------------------------
+
+    def plot(self, ax: Axes | None = None) -> EvaluationDisplay:
+        """Draw on the axes given, or on those of a new figure."""
+        self.ax_: Axes = axes_for(ax)
+        self.figure_: Figure | SubFigure = self.ax_.figure
+        self.artists_: dict[str, Artist] = {}
+        x, y = self._column("stability"), self._column("r2")
+        # An interval that was cut at 0 or 1, or is not known, leaves no bar behind the point.
+        sides = np.nan_to_num([x - self._column("lower"), self._column("upper") - x]).clip(0.0)
+        self.ax_.errorbar(x, y, xerr=sides, yerr=self._column("r2_se"), fmt="none", **BARS)
+        first, last = self.marks[0], self.marks[-1]
+        label = f"floors from {first.share:.0%} to {last.share:.0%} of the largest stability"
+        self._draw(label, x, y, linewidth=0.9, **POINTS)
+        if first.share == 1.0:
+            self._draw("stability only", [first.stability], [first.r2], **STABLEST)
+        for mark in self.marks:
+            if mark.chosen:
+                words = f"chosen: floor at {mark.share:.1%}"
+                self._draw(words, [mark.stability], [mark.r2], **CHOSEN)
+        if self.limit is not None:
+            label = "best $R^2$ less one standard error"
+            self.artists_[label] = self.ax_.axhline(self.limit, label=label, **LIMIT)
+        finish(
+            self.ax_,
+            x=f"stability: {NAMES[self.measure]} between folds (same {self.identity}), "
+            f"{self.confidence:.0%} interval",
+            y=f"$R^2$ on test rows: mean of {self.n_folds} folds, $\\pm$ standard error",
+            whole=False,
+        )
+        return self
+
+    def _draw(self, label: str, x: Any, y: Any, **style: Any) -> None:
+        (self.artists_[label],) = self.ax_.plot(x, y, label=label, **style)
+
+    def _column(self, name: str) -> FloatArray:
+        return np.array([getattr(mark, name) for mark in self.marks])

@@ -1,0 +1,337 @@
+"""The trade-off between stability and loss as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from mossrules._frames import Backend, make_frame
+from mossrules.display.plots._axes import PALETTE, axes_for, check_choice, finish
+from mossrules.exceptions import InvalidParameter, UnsupportedType
+from mossrules.frontier.result import ROUNDING, Frontier
+from mossrules.solver.result import Solution, Status
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["FrontierDisplay", "Mark"]
+
+Kind = Literal[
+    "exact", "stopped", "open gap", "approximate", "dominated", "stability only", "knee", "solution"
+]
+Vertical = Literal["loss", "explained"]
+Solutions = Solution | Iterable[Solution] | Mapping[str, Solution | Iterable[Solution]]
+
+BLUE = PALETTE["blue"]
+RING = {"color": "black", "markersize": 9.5, "fillstyle": "none", "zorder": 5}
+STYLES: dict[Kind, dict[str, Any]] = {
+    "exact": {"marker": "o", "color": BLUE, "markersize": 4.5, "zorder": 3.2},
+    "stopped": {"marker": "o", "color": BLUE, "markersize": 4.5, "mfc": "white", "zorder": 3.1},
+    "open gap": {"color": BLUE, "linewidth": 0.8, "alpha": 0.6, "zorder": 2.1},
+    "approximate": {"marker": "^", "color": PALETTE["vermillion"], "mfc": "none", "zorder": 3.3},
+    "dominated": {"marker": "x", "color": PALETTE["grey"], "markersize": 4, "alpha": 0.6},
+    "stability only": {"marker": "s", **RING},  # around a point that has a mark already
+    "knee": {"marker": "D", **RING},  # likewise
+    "solution": {"markersize": 10, "mec": "white", "mew": 0.7, "zorder": 4},
+}
+STEPS: dict[str, Any] = {"color": BLUE, "linewidth": 1.1, "alpha": 0.6, "zorder": 2}
+OWN = (("P", "green"), ("v", "purple"), ("X", "orange"), ("p", "sky"))  # solutions, name by name
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One mark of the figure: a selection, or the open gap of a floor."""
+
+    mark: Kind
+    label: str  # in the legend
+    stability: int  # of the selection; of an open gap, the floor
+    share: float  # of the largest stability
+    loss: float
+    explained: float  # share of the loss without rules that is gone
+    bound: float
+    explained_bound: float
+    gap: float
+    rules: int
+    status: str
+
+    @classmethod
+    def of(
+        cls,
+        frontier: Frontier,
+        solution: Solution,
+        mark: Kind,
+        *,
+        label: str | None = None,
+        floor: int | None = None,
+    ) -> Mark:
+        """Return the mark of a solution of the frontier's problem, at its stability or a floor."""
+        stability = solution.stability if floor is None else floor
+        return cls(
+            mark=mark,
+            label=mark if label is None else label,
+            stability=stability,
+            share=frontier.share(stability),
+            loss=solution.loss,
+            explained=frontier.explained(solution.loss),
+            bound=solution.bound,
+            explained_bound=frontier.explained(solution.bound),
+            gap=solution.gap,
+            rules=len(solution.support),
+            status=solution.status.value,
+        )
+
+
+@dataclass
+class FrontierDisplay:
+    """Stability against loss: the points of a frontier, and what is known about them.
+
+    Make it with `from_frontier`, `from_estimator` or `Frontier.plot`; `frame` has the data, `plot`
+    draws them. After `plot`, `ax_` and `figure_` are matplotlib's, and `artists_` has what was
+    drawn by its label in the legend, to be changed as you like.
+
+    Marks are
+
+    * "exact": points proven to the gap asked for; "stopped": points of a search that ended before;
+      "approximate": points of a method that does not prove. Steps join the first two; they are
+      dashed unless the frontier is complete, for points between the floors may lie below them.
+    * "open gap": a bar from loss to bound at each floor whose gap is wider than asked for.
+    * "dominated": selections that another beats in both objectives.
+    * "stability only": the point of the largest possible stability, and "knee", when there are
+      three points at least: rings around points.
+    * "solution": your own.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> display = FrontierDisplay.from_estimator(model, points=3)
+    >>> display.frame(backend="pandas")[["mark", "stability", "status"]]
+                 mark  stability   status
+    0           exact         20  optimal
+    1           exact         17  optimal
+    2  stability only         20  optimal
+    3        solution         17  optimal
+    """
+
+    marks: tuple[Mark, ...]  #: in the order of the legend; points the most stable first
+    largest_stability: int  #: of any selection
+    complete: bool  #: whether no point is missing
+
+    # --- data -----------------------------------------------------------------------------------
+
+    @classmethod
+    def from_frontier(
+        cls,
+        frontier: Frontier,
+        approximate: Frontier | None = None,
+        solutions: Solutions | None = None,
+    ) -> FrontierDisplay:
+        """Return the display of a frontier.
+
+        Parameters
+        ----------
+        frontier
+            The frontier. Floors that nothing satisfies have no mark; floors that share a selection
+            share one.
+        approximate
+            Another frontier of the same problem, whose points are drawn as approximate.
+        solutions
+            Solutions of the same problem to mark: one, several, or either by name.
+        """
+        _check_frontiers(frontier, approximate)
+        marks = [*_points(frontier), *_open_gaps(frontier), *_dominated(frontier)]
+        if approximate is not None:
+            marks += [Mark.of(frontier, each, "approximate") for each in approximate.points]
+        for name, each in _by_name(solutions):
+            marks.append(Mark.of(frontier, each, "solution", label=name))
+        if not marks:
+            raise InvalidParameter("The frontier has no points; solve at one floor at least.")
+        order = get_args(Kind)
+        marks.sort(key=lambda each: order.index(each.mark))
+        return cls(tuple(marks), frontier.largest_stability, frontier.complete)
+
+    @classmethod
+    def from_estimator(cls, model: Any, points: int = 50, *, gap: float = 0.01) -> FrontierDisplay:
+        """Return the display of a fitted estimator's frontier, with the point that it is at.
+
+        Parameters
+        ----------
+        model
+            A fitted `MossRegressor`.
+        points, gap
+            How many floors, and how far from the optimum, as in `MossRegressor.frontier`.
+        """
+        if not callable(getattr(model, "frontier", None)):
+            raise UnsupportedType(
+                f"model is a {type(model).__name__}; pass a fitted MossRegressor."
+            )
+        return cls.from_frontier(
+            model.frontier(points, gap), solutions={"fitted model": model.solution_}
+        )
+
+    def frame(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each mark as a data frame.
+
+        Columns: `mark`, `label` (in the legend), `stability` (H1; of an open gap, the floor) and
+        its `share` of the largest, `loss` (H2) and the share `explained`, `bound` and
+        `explained_bound` (where the bar of an open gap ends), `gap`, `rules`, `status`.
+        """
+        names = [each.name for each in fields(Mark)]
+        return make_frame(
+            {name: [getattr(mark, name) for mark in self.marks] for name in names}, backend
+        )
+
+    # --- drawing --------------------------------------------------------------------------------
+
+    def plot(self, ax: Axes | None = None, *, loss: Vertical = "loss") -> FrontierDisplay:
+        """Draw on the axes given, or on those of a new figure.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib's axes.
+        loss
+            What the vertical axis has: H2 itself, or the share of it that is "explained".
+        """
+        check_choice("loss", loss, get_args(Vertical))
+        self.ax_: Axes = axes_for(ax)
+        self.figure_: Figure | SubFigure = self.ax_.figure
+        self.artists_: dict[str, Artist] = {}
+        self._draw_steps(loss)
+        own = iter(OWN * len(self.marks))
+        for kind, label in dict.fromkeys((mark.mark, mark.label) for mark in self.marks):
+            style = {**STYLES[kind], "label": label}
+            if kind == "solution":
+                style["marker"], colour = next(own)
+                style["color"] = PALETTE[colour]
+            group = [mark for mark in self.marks if (mark.mark, mark.label) == (kind, label)]
+            draw = self._draw_bars if kind == "open gap" else self._draw_markers
+            self.artists_[label] = draw(group, loss, style)
+        self._add_shares()
+        vertical = {
+            "loss": "loss $H_2$ (penalised)",
+            "explained": "share of the loss explained (less the penalty)",
+        }
+        finish(self.ax_, x="stability $H_1$ (trees, summed over the rules)", y=vertical[loss])
+        return self
+
+    def _draw_markers(self, marks: list[Mark], vertical: Vertical, style: dict[str, Any]) -> Artist:
+        x, y = [mark.stability for mark in marks], [getattr(mark, vertical) for mark in marks]
+        (line,) = self.ax_.plot(x, y, linestyle="none", **style)
+        return line
+
+    def _draw_bars(self, marks: list[Mark], vertical: Vertical, style: dict[str, Any]) -> Artist:
+        end = {"loss": "bound", "explained": "explained_bound"}[vertical]
+        x, ends = [mark.stability for mark in marks], [getattr(mark, end) for mark in marks]
+        caps = {"color": style["color"], "alpha": style["alpha"], "zorder": style["zorder"]}
+        self.ax_.plot(x, ends, linestyle="none", marker="_", markersize=4, **caps)
+        return self.ax_.vlines(x, ends, [getattr(mark, vertical) for mark in marks], **style)
+
+    def _draw_steps(self, vertical: Vertical) -> None:
+        """Draw the least loss found as a function of the floor: that of the next point above."""
+        points = [mark for mark in self.marks if mark.mark in ("exact", "stopped")]
+        points.sort(key=lambda mark: mark.stability)
+        if not points:
+            return
+        x = [mark.stability for mark in points]
+        y = [getattr(mark, vertical) for mark in points]
+        lowest = min([x[0], *(mark.stability for mark in self.marks if mark.mark == "open gap")])
+        style = {**STEPS, "linestyle": "-" if self.complete else (0, (4, 1.5))}
+        # Bars of floors below the last point hang from the steps too.
+        self.ax_.step([lowest, *x], [y[0], *y], where="pre", **style)
+
+    def _add_shares(self) -> None:
+        """Add shares of the largest stability as a second axis, unless there is one already."""
+        percent = self.largest_stability / 100.0
+        if not percent or self.ax_.child_axes:
+            return
+
+        def to_share(stability: Any) -> Any:
+            return stability / percent
+
+        def from_share(share: Any) -> Any:
+            return share * percent
+
+        shares = self.ax_.secondary_xaxis("top", functions=(to_share, from_share))
+        shares.set_xlabel("share of the largest stability (%)")
+
+
+# --- marks --------------------------------------------------------------------------------------
+
+
+def _points(frontier: Frontier) -> Iterator[Mark]:
+    """Give the points, and the rings around two of them."""
+    points = frontier.points
+    for solution in points:
+        asked = solution.report.asked_gap
+        if solution.status is Status.HEURISTIC:
+            yield Mark.of(frontier, solution, "approximate")
+        elif _is_open(solution):
+            yield Mark.of(frontier, solution, "stopped", label="stopped early")
+        else:
+            label = f"exact to {100 * asked:g} %" if asked > 0 else "exact"
+            yield Mark.of(frontier, solution, "exact", label=label)
+    if points and points[0].stability == frontier.largest_stability:
+        yield Mark.of(frontier, points[0], "stability only")
+    if len(points) >= 3:
+        yield Mark.of(frontier, frontier.knee(), "knee")
+
+
+def _open_gaps(frontier: Frontier) -> Iterator[Mark]:
+    for entry in frontier.entries:
+        if _is_open(entry.solution):
+            yield Mark.of(
+                frontier, entry.solution, "open gap", label="gap not closed", floor=entry.floor
+            )
+
+
+def _is_open(solution: Solution) -> bool:
+    """Tell whether the gap is wider than was asked for; NaN asks for none, nor is it a gap."""
+    # At the optimum a gap of 0 is met up to rounding only.
+    proven = solution.status is Status.OPTIMAL
+    return not proven and solution.gap > solution.report.asked_gap + ROUNDING
+
+
+def _dominated(frontier: Frontier) -> Iterator[Mark]:
+    """Give what lies where no point does, one mark for each place."""
+    taken = {(each.stability, each.loss) for each in frontier.points}
+    for solution in frontier.dominated:
+        place = (solution.stability, solution.loss)
+        if solution.has_selection and place not in taken:
+            taken.add(place)
+            yield Mark.of(frontier, solution, "dominated")
+
+
+# --- what was passed ----------------------------------------------------------------------------
+
+
+def _check_frontiers(frontier: Frontier, approximate: Frontier | None) -> None:
+    others = [] if approximate is None else [("approximate", approximate)]
+    for name, given in [("frontier", frontier), *others]:
+        if not isinstance(given, Frontier):
+            raise UnsupportedType(f"{name} is a {type(given).__name__}; pass a Frontier.")
+    for _, given in others:  # not the frontier itself: without candidates its gamma is NaN
+        for figure in ("largest_stability", "null_loss", "max_rules", "gamma"):
+            one, other = getattr(frontier, figure), getattr(given, figure)
+            if one != other:
+                raise InvalidParameter(
+                    f"The frontiers have {figure} {one:g} and {other:g}; draw together only those "
+                    "of one problem."
+                )
+
+
+def _by_name(solutions: Solutions | None) -> Iterator[tuple[str, Solution]]:
+    """Give the user's solutions with their names."""
+    if solutions is None:
+        return
+    named = solutions if isinstance(solutions, Mapping) else {"solution": solutions}
+    for name, given in named.items():
+        for each in given if isinstance(given, Iterable) else [given]:
+            if not isinstance(each, Solution) or not each.has_selection:
+                raise UnsupportedType(
+                    f"solutions has {each!r}; pass feasible solutions, in a list or by name."
+                )
+            yield str(name), each

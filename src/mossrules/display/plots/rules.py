@@ -1,0 +1,165 @@
+"""A rule set as a figure: a rule per row, and beside it what it adds and how firm it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mossrules._frames import Backend
+from mossrules.display.plots._axes import PALETTE, axes_for
+from mossrules.display.plots._rows import (
+    BAR,
+    LETTER,
+    PLAIN,
+    SMALL,
+    Rows,
+    rules_of,
+    shorten,
+    signed,
+    split_axes,
+    units,
+    wrap,
+    write,
+)
+from mossrules.model import RuleSet
+from mossrules.model.formatting import format_amounts
+from mossrules.model.link import event_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["RulesDisplay"]
+
+UP, DOWN = PALETTE["blue"], PALETTE["vermillion"]
+PANELS = {"weight": 2.5, "support": 1.25, "proportion": 1.25}  # inches
+
+
+@dataclass
+class RulesDisplay:
+    """The rules of a rule set in words, with weight, support and selection proportion.
+
+    Make it with `from_estimator` or `from_rules`; `frame` has the data, `plot` draws them. After
+    `plot`, `ax_` (the rows) and `figure_` are matplotlib's, and `axes_` has the panels "weight",
+    "support" and "proportion".
+
+    Weights are bars to the right where a rule raises the prediction, to the left where it lowers
+    it; support, the share of rows on which a rule holds, is bars too, and the share of trees that
+    contain it is dots. The intercept, where all predictions start, is in the title.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> display = RulesDisplay.from_estimator(model)
+    >>> list(display.frame(backend="pandas")["rule"])
+    ['age <= 40', '40 < age <= 50']
+    """
+
+    ruleset: RuleSet  #: that is drawn
+
+    # --- data -----------------------------------------------------------------------------------
+
+    @classmethod
+    def from_estimator(cls, model: Any) -> RulesDisplay:
+        """Return the display of a fitted estimator's `rules_`."""
+        return cls(rules_of(model))
+
+    @classmethod
+    def from_rules(cls, ruleset: RuleSet) -> RulesDisplay:
+        """Return the display of a rule set."""
+        return cls(rules_of(ruleset, "ruleset"))
+
+    def frame(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each rule as a data frame, from the largest weight to the smallest.
+
+        Columns: `rule`, `weight` (in the target's units), `support` (share of rows), `proportion`
+        (share of trees).
+        """
+        return self.ruleset.to_frame(backend)
+
+    # --- drawing --------------------------------------------------------------------------------
+
+    def plot(self, ax: Axes | None = None) -> RulesDisplay:
+        """Draw on the axes given, which are divided into panels, or on those of a new figure."""
+        ruleset = self.ruleset
+        rows = Rows(tuple(wrap(rule, ruleset.binning) for rule in ruleset.rules))
+        size = rows.figure_size(sum(PANELS.values()) + 0.4, around=1.15)
+        self.ax_: Axes = axes_for(ax, size)
+        self.figure_: Figure | SubFigure = self.ax_.figure
+        rows.draw(self.ax_)
+        panels = split_axes(self.ax_, list(PANELS.values()))
+        self.axes_: dict[str, Axes] = dict(zip(PANELS, panels, strict=True))
+        self._draw_weights(rows.centres)
+        self._draw_support(rows.centres)
+        self._draw_proportion(rows.centres)
+        self.ax_.set_title(self._title(), fontsize=10, loc="right", **PLAIN)
+        return self
+
+    def _title(self) -> str:
+        intercept, *_ = format_amounts([self.ruleset.intercept], self.ruleset.weights.tolist())
+        ruleset, are = self.ruleset, "is"
+        what = (
+            "The prediction"
+            if ruleset.target is None
+            else f"Predicted {shorten(ruleset.target, 44)}"
+        )
+        if ruleset.link == "logit":
+            event = shorten(event_text(ruleset.target, ruleset.outcome), 44)
+            what, are = f"The log-odds of {event}", "are"
+        start = signed(intercept.removeprefix("+"))
+        if not len(self.ruleset):
+            return f"{what} {are} {start}: there are no rules"
+        return f"{what} {are} {start} (intercept)\nplus the weights of the rules that hold"
+
+    def _draw_weights(self, centres: Sequence[float]) -> None:
+        ax = self.axes_["weight"]
+        weights = self.ruleset.weights.tolist()
+        colours = [UP if weight > 0 else DOWN for weight in weights]
+        ax.barh(centres, weights, height=BAR, color=colours)
+        ax.axvline(0.0, color="0.3", linewidth=0.8)
+        amounts = [signed(amount) for amount in format_amounts(weights, weights)] if weights else []
+        for y, weight, amount in zip(centres, weights, amounts, strict=True):
+            write(ax, weight, y, amount, left=weight < 0)
+        # Room for the numbers beyond the longest bars.
+        share = LETTER * (2 + max(map(len, amounts), default=0)) / PANELS["weight"]
+        low, high = min([0.0, *weights]), max([0.0, *weights])
+        sides = (low < 0) + (high > 0)
+        room = (high - low) * share / max(1.0 - sides * share, 0.2)
+        ax.set_xlim(low - room * (low < 0), (high + room * (high > 0)) or 1.0)
+        in_units = units(self.ruleset.target, self.ruleset.link)
+        self._label("weight", f"adds to the prediction\n({in_units})", ticks=4)
+
+    def _draw_support(self, centres: Sequence[float]) -> None:
+        ax = self.axes_["support"]
+        percents = [100.0 * share for share in self.ruleset.support.tolist()]
+        ax.barh(centres, percents, height=BAR, color=PALETTE["grey"], alpha=0.7)
+        _percents(ax, centres, percents)
+        self._label("support", "holds for\n(% of rows)", ticks=3)
+
+    def _draw_proportion(self, centres: Sequence[float]) -> None:
+        ax = self.axes_["proportion"]
+        percents = [100.0 * share for share in self.ruleset.proportion.tolist()]
+        ax.hlines(centres, 0.0, percents, color=PALETTE["green"], linewidth=1.2)
+        ax.plot(percents, centres, "o", color=PALETTE["green"], markersize=5)
+        _percents(ax, centres, percents, gap=6)
+        self._label("proportion", "found in\n(% of trees)", ticks=3)
+
+    def _label(self, panel: str, words: str, *, ticks: int) -> None:
+        ax = self.axes_[panel]
+        ax.set_xlabel(words, fontsize=SMALL + 0.5, **PLAIN)
+        ax.tick_params(axis="x", labelsize=SMALL - 0.5)
+        ax.xaxis.get_offset_text().set_fontsize(SMALL - 0.5)
+        ax.locator_params(axis="x", nbins=ticks)
+        if not len(self.ruleset):
+            ax.set_xticks([])
+
+
+def _percents(
+    ax: Axes, centres: Sequence[float], percents: Sequence[float], gap: float = 4
+) -> None:
+    for y, percent in zip(centres, percents, strict=True):
+        write(ax, percent, y, f"{percent:.1f}", gap)
+    room = 6 * LETTER / PANELS["support"]
+    ax.set_xlim(0.0, max([0.0, *percents]) / (1.0 - room) or 1.0)

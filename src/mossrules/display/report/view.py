@@ -1,0 +1,267 @@
+"""What the templates show of a report's content: its numbers as words, and its figures.
+
+`page/rules.js` says the same of the other points, in the same words.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mossrules.candidates.rules import level_words
+from mossrules.display.report.figures import Figure, fit_figure, point_words, score_figure
+from mossrules.display.report.numbers import (
+    LARGEST,
+    NOTHING,
+    PERCENT,
+    amount,
+    decimals_for,
+    fixed,
+    number,
+    odds_ratio,
+    percent,
+)
+
+__all__ = ["label_words", "make_view"]
+
+WIDE, NARROW = (440, 340), (320, 300)  # of figures, for a column of text and for a phone
+JUMPS = (
+    ("fitted", "chosen", "the fitted model"),
+    ("knee", "knee", "the knee"),
+    ("advised", "advised", "what cross-validation would pick"),
+)
+# Letters that are written from right to left, and marks that turn the direction around.
+TURNING = re.compile(
+    "[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff"
+    "\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+OTHER = {"value": "other", "text": "another value", "typical": False}
+
+
+def make_view(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the templates need beside the content itself."""
+    points, columns = content["points"], content["data"]["columns"]
+    shown = points[content["chosen"]]
+    return {
+        "rows": f"{content['data']['rows']:,}",
+        "rule_count": _count(len(shown["rules"]), "rule"),
+        "date": _date(content["made"]["date"]),
+        "event": _event(content["target"], content["outcome"]),
+        "words": _words(content, content["chosen"]),
+        "jumps": [
+            {"name": name, "point": content[key], "words": words}
+            for name, key, words in JUMPS
+            if content[key] is not None
+        ],
+        "figures": _figures(content),
+        "shown": _shown(content, content["chosen"]),
+        "columns": 4 + (content["link"] == "logit") + bool(content["folds"]),
+        "has_training": any(point["training"] is not None for point in points),
+        "evaluated": any(point["evaluated"] is not None for point in points),
+        "fields": [
+            _field(position, column) for position, column in enumerate(columns) if column["used"]
+        ],
+        "baselines": [{**each, **_tested(each)} for each in content["baselines"]],
+        "used": [column for column in columns if column["used"]],
+        "unused": [column for column in columns if not column["used"]],
+    }
+
+
+def label_words(label: str | float | bool | None) -> str:
+    """Return a level of a column as people write it."""
+    if label is None:
+        return "missing"
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    return repr(label).removesuffix(".0") if isinstance(label, float) else level_words(label)
+
+
+# --- the point that is shown --------------------------------------------------------------------
+
+
+def _shown(content: Mapping[str, Any], position: int) -> dict[str, Any]:
+    """Return a point with its numbers as words."""
+    point = content["points"][position]
+    certificate, tested = point["certificate"], point["evaluated"]
+    decimals = _decimals(point)
+    return {
+        "name": f"point {position + 1}",
+        "stability": percent(point["stability"]),
+        "explained": f"{fixed(100.0 * point['explained'], 1)}{PERCENT}",
+        "training": fixed(point["training"], 3),
+        "count": str(len(point["rules"])),
+        "base": amount(point["intercept"], decimals),
+        "rows": _rows(content, point, decimals),
+        **_tested(tested),
+        **{key: certificate[key] for key in ("sentence", "status", "method")},
+        "gap": _exact_percent(certificate["gap"]),
+        "asked": _exact_percent(certificate["asked"]),
+        "loss": number(point["loss"]),
+        "bound": number(certificate["bound"]),
+        "seconds": number(certificate["seconds"]),
+        "stopped": NOTHING if tested is None else str(tested["stopped"]),
+    }
+
+
+def _rows(
+    content: Mapping[str, Any], point: Mapping[str, Any], decimals: int | None
+) -> list[dict[str, Any]]:
+    """Return the rows of the table of rules."""
+    largest = max(map(abs, point["weights"]), default=0.0) or 1.0
+    found = point["found"] or [None] * len(point["rules"])
+    rows = []
+    for position, weight, times in zip(point["rules"], point["weights"], found, strict=True):
+        rule = content["rules"][position]
+        size = f"{100.0 * abs(weight) / largest:.1f}"
+        rows.append(
+            {
+                "rule": position,
+                "pieces": _pieces(rule),
+                "weight": amount(weight, decimals),
+                "sign": "minus" if weight < 0.0 else "plus",
+                "bar_from": f"-{size}" if weight < 0.0 else "0",
+                "bar_size": size,
+                "odds": odds_ratio(math.exp(min(weight, 700.0))),
+                "support": percent(rule["support"]),
+                "proportion": percent(rule["proportion"]),
+                "found": NOTHING if times is None else f"{times} of {content['folds']}",
+            }
+        )
+    return rows
+
+
+def _pieces(rule: Mapping[str, Any]) -> list[tuple[str, bool]]:
+    """Return the text of a rule in pieces, and of each whether it must stand by itself.
+
+    A name that is written from right to left would draw "<= 98" behind it to its left.
+    """
+    tests = rule["tests"]
+    names = {name for test in tests for name in [test["feature"], *test.get("levels", [])]}
+    turning = sorted((n for n in names if isinstance(n, str) and TURNING.search(n)), key=len)
+    if not turning:
+        return [(rule["text"], False)]
+    pieces = re.split(f"({'|'.join(map(re.escape, reversed(turning)))})", rule["text"])
+    return [(piece, place % 2 == 1) for place, piece in enumerate(pieces) if piece]
+
+
+def _decimals(point: Mapping[str, Any]) -> int | None:
+    """Return the decimals of all amounts of a point: those that the largest weight needs."""
+    weights = [weight for weight in point["weights"] if weight]
+    if abs(point["intercept"]) >= LARGEST:
+        return None
+    return decimals_for(weights or [point["intercept"]])
+
+
+def _tested(found: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return in words what cross-validation found."""
+    if found is None:
+        return {"score": NOTHING, "dice": NOTHING, "tested_rules": NOTHING}
+    score, dice = fixed(found["score"], 3), fixed(found["dice"], 2)
+    if found["score_se"] is not None:
+        score += f" ± {fixed(found['score_se'], 3)}"
+    if found["dice_low"] is not None and found["dice_high"] is not None:
+        dice += f" ({fixed(found['dice_low'], 2)} to {fixed(found['dice_high'], 2)})"
+    return {"score": score, "dice": dice, "tested_rules": number(found["rules"])}
+
+
+def _words(content: Mapping[str, Any], position: int) -> str:
+    point = content["points"][position]
+    return point_words(position, len(content["points"]), point["stability"], point["explained"])
+
+
+# --- figures ------------------------------------------------------------------------------------
+
+
+def _figures(content: Mapping[str, Any]) -> list[dict[str, str]]:
+    points = content["points"]
+    fit = fit_figure(
+        [point["stability"] for point in points],
+        [point["explained"] for point in points],
+        chosen=content["chosen"],
+        knee=content["knee"],
+        advised=content["advised"],
+        proven=[point["certificate"]["status"] == "optimal" for point in points],
+    )
+    caption = "Further right is more stable, further up fits better."
+    if any(mark.kind == "unproven" for mark in fit.marks):
+        caption += " At hollow dots the search stopped before it had proof."
+    drawings = [_drawing(fit, caption)]
+    score = score_figure(content)
+    if score is not None:
+        others = " Triangles are other methods." if content["baselines"] else ""
+        caption = (
+            "The same points, judged on rows they have not seen; the higher and the further right, "
+            f"the better. Lines show how uncertain the marked ones are.{others}"
+        )
+        drawings.append(_drawing(score, caption))
+    return drawings
+
+
+def _drawing(figure: Figure, caption: str) -> dict[str, str]:
+    return {
+        "title": figure.title,
+        "caption": caption,
+        "wide": figure.svg(*WIDE, suffix="-wide"),
+        "narrow": figure.svg(*NARROW, suffix="-narrow"),
+    }
+
+
+# --- the case to try ----------------------------------------------------------------------------
+
+
+def _field(position: int, column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an input for a column: text for a number, else a list to choose from."""
+    typical, quantiles = column["typical"], column["quantiles"]
+    field = {"position": position, "name": column["name"], "kind": column["kind"], "hint": ""}
+    if column["kind"] == "numeric":
+        if quantiles is not None:
+            field["hint"] = f"mostly {number(quantiles[0])} to {number(quantiles[4])}"
+        return {
+            **field,
+            "options": None,
+            "typical": "" if typical is None else label_words(typical),
+        }
+    if column["kind"] == "boolean":
+        options = [_option(label_words(label), label, typical) for label in (True, False)]
+        return {**field, "options": _with_missing(options)}
+    choices: Sequence[Any] = column["choices"] or []
+    options = [_option(str(place), label, typical) for place, label in enumerate(choices)]
+    return {**field, "options": [*_with_missing(options), OTHER]}
+
+
+def _option(value: str, label: Any, typical: Any) -> dict[str, Any]:
+    # True equals 1 in Python, and yet is another label.
+    is_typical = type(label) is type(typical) and label == typical
+    return {"value": value, "text": label_words(label), "typical": is_typical}
+
+
+def _with_missing(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    known = any(option["typical"] for option in options)
+    return [*options, {"value": "missing", "text": "missing", "typical": not known}]
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+def _count(number_of: int, name: str) -> str:
+    words = "No" if number_of == 0 else str(number_of)
+    return f"{words} {name}{'' if number_of == 1 else 's'}"
+
+
+def _date(text: str) -> str:
+    """Return a date and time of the form 2026-11-16T15:40:00Z for people."""
+    return text.replace("T", " ").removesuffix("Z")[:16] + " UTC"
+
+
+def _event(target: str | None, outcome: Any) -> str:
+    """Return what a probability is that of."""
+    if outcome is None:
+        return "the outcome" if target is None else target
+    words = label_words(outcome)
+    return words if target is None else f"{target} = {words}"
+
+
+def _exact_percent(share: float | None) -> str:
+    return NOTHING if share is None else f"{number(100.0 * share)}{PERCENT}"

@@ -1,0 +1,44 @@
+"""What an auditor may ask of a rule set: which features and rules, how many, and pushing which way.
+
+>>> [NeverUse("sex"), AtMostFeatures(3), OnlyUp("dose")]
+[NeverUse('sex'), AtMostFeatures(3), OnlyUp('dose')]
+
+Each is a value that says what it means for candidate rules; `limit_problem` makes of them what the
+solver takes: rules fixed in and out, limits `A z <= b` on rules and features, signs of weights.
+"""
+
+from __future__ import annotations
+
+from mossrules.learning.constraints.compile import check_constraints, limit_problem, required_rules
+from mossrules.learning.constraints.kinds import (
+    AtMostConditions,
+    AtMostFeatures,
+    AtMostPerFeature,
+    Constraint,
+    Decreasing,
+    Increasing,
+    MustExclude,
+    MustInclude,
+    NeverUse,
+    OnlyDown,
+    OnlyUp,
+    OwnDirection,
+)
+
+__all__ = [
+    "AtMostConditions",
+    "AtMostFeatures",
+    "AtMostPerFeature",
+    "Constraint",
+    "Decreasing",
+    "Increasing",
+    "MustExclude",
+    "MustInclude",
+    "NeverUse",
+    "OnlyDown",
+    "OnlyUp",
+    "OwnDirection",
+    "check_constraints",
+    "limit_problem",
+    "required_rules",
+]

@@ -1,0 +1,326 @@
+"""Each kind of constraint: a value that says what it means for candidate rules."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from mossrules._checks import check_integer
+from mossrules.candidates.rules import Rule
+from mossrules.data.columns import Kind
+from mossrules.exceptions import InvalidParameter
+from mossrules.learning.constraints.builder import Limits
+
+__all__ = [
+    "AtMostConditions",
+    "AtMostFeatures",
+    "AtMostPerFeature",
+    "Constraint",
+    "Decreasing",
+    "Increasing",
+    "MustExclude",
+    "MustInclude",
+    "NeverUse",
+    "OnlyDown",
+    "OnlyUp",
+    "OwnDirection",
+]
+
+
+class Constraint(ABC):
+    """Something that a rule set has to keep to."""
+
+    @abstractmethod
+    def limit(self, limits: Limits) -> None:
+        """Add what this asks for."""
+
+
+class _OfSeveral(Constraint):
+    """A constraint on some features or rules, given one after the other."""
+
+    what = "feature"
+
+    def __init__(self, *given: Any) -> None:
+        if not given:
+            raise InvalidParameter(f"{type(self).__name__} needs one {self.what} at least.")
+        self._check(given)
+        self.given = given
+
+    def _check(self, given: Sequence[Any]) -> None:
+        for name in given:
+            if not isinstance(name, str):
+                raise InvalidParameter(
+                    f"{type(self).__name__} was given {name!r}; pass names of features."
+                )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _OfSeveral) and (type(self), self.given) == (
+            type(other),
+            other.given,
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.given))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.given))})"
+
+
+class NeverUse(_OfSeveral):
+    """No rule may look at these features.
+
+    Parameters
+    ----------
+    *given : str
+        Names of features.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> table = {"age": [30, 40, 50, 60], "dose": [1, 2, 2, 1]}
+    >>> model = MossRegressor(2, n_trees=20, constraints=NeverUse("age"))
+    >>> model.fit(table, [3.0, 5.0, 6.0, 4.0]).rules_.features
+    ('dose',)
+    """
+
+    def limit(self, limits: Limits) -> None:
+        """Forbid the rules that look at them."""
+        limits.forbidden.update(limits.using(self.given))
+
+
+class OnlyUp(_OfSeveral):
+    """A rule that looks at one of these features may only raise the prediction.
+
+    Rules whose rows have a mean target below that of all rows are left out. This is no word on
+    what happens as the feature grows: a rule on its low values may raise the prediction too.
+    `Increasing` asks for that.
+
+    Parameters
+    ----------
+    *given : str
+        Names of features.
+    """
+
+    def limit(self, limits: Limits) -> None:
+        """Ask for weights that raise it."""
+        limits.up.update(limits.using(self.given))
+
+
+class OnlyDown(_OfSeveral):
+    """A rule that looks at one of these features may only lower the prediction.
+
+    Rules whose rows have a mean target above that of all rows are left out. This is no word on
+    what happens as the feature grows; `Decreasing` is.
+
+    Parameters
+    ----------
+    *given : str
+        Names of features.
+    """
+
+    def limit(self, limits: Limits) -> None:
+        """Ask for weights that lower it."""
+        limits.down.update(limits.using(self.given))
+
+
+class _Monotone(_OfSeveral):
+    """The prediction goes one way as a feature grows, whatever the other features are.
+
+    It does if every rule does: one that holds above some value goes that way, one that holds below
+    some value the other way, and none holds between two values.
+    """
+
+    def limit(self, limits: Limits) -> None:
+        """Ask for weights by where rules hold."""
+        for place in limits.features(self.given):
+            if limits.candidates.binning[limits.names[place]].kind is Kind.CATEGORICAL:
+                raise InvalidParameter(
+                    f"{self!r} names {limits.names[place]!r}, whose values have no order; make it "
+                    "a number or an ordered category, or see OnlyUp and OnlyDown."
+                )
+        above, below = self._pushes(limits)
+        chosen = {1: above, -1: below, 0: limits.forbidden}
+        for number, opening in limits.openings(self.given):
+            chosen[opening].add(number)
+
+    @abstractmethod
+    def _pushes(self, limits: Limits) -> tuple[set[int], set[int]]:
+        """Return where rules belong that hold above a value, and those that hold below one."""
+
+
+class Increasing(_Monotone):
+    """As one of these features grows, and nothing else changes, the prediction does not fall.
+
+    Rules that hold above a value of it may only raise the prediction, rules that hold below one
+    may only lower it, and rules that hold between two values are left out. What is predicted where
+    it is missing is not limited. For classes it is the probability, which does not fall; of more
+    than two, the log-odds of each class against the others.
+
+    Parameters
+    ----------
+    *given : str
+        Names of features that are numbers, truth values or ordered categories.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> table = {"dose": [1, 2, 3, 4, 5, 6], "age": [30, 60, 40, 50, 70, 20]}
+    >>> model = MossRegressor(3, n_trees=20, constraints=Increasing("dose"))
+    >>> found = model.fit(table, [1.0, 3.0, 2.0, 6.0, 4.0, 7.0])
+    >>> low, high = found.predict({"dose": [2, 5], "age": [40, 40]})
+    >>> bool(low <= high)
+    True
+    """
+
+    def _pushes(self, limits: Limits) -> tuple[set[int], set[int]]:
+        return limits.up, limits.down
+
+
+class Decreasing(_Monotone):
+    """As one of these features grows, and nothing else changes, the prediction does not rise.
+
+    `Increasing` says how.
+
+    Parameters
+    ----------
+    *given : str
+        Names of features that are numbers, truth values or ordered categories.
+    """
+
+    def _pushes(self, limits: Limits) -> tuple[set[int], set[int]]:
+        return limits.down, limits.up
+
+
+@dataclass(frozen=True)
+class OwnDirection(Constraint):
+    """A rule may move the prediction only to the side on which its own rows lie.
+
+    Rules overlap, and beside others the best weight of one may have the other sign.
+    """
+
+    def limit(self, limits: Limits) -> None:
+        """Ask for weights that agree with the means of the rules."""
+        limits.own_direction = True
+
+
+class _OfRules(_OfSeveral):
+    """A constraint on rules: values, or texts as they are printed."""
+
+    what = "rule"
+
+    def _check(self, given: Sequence[Any]) -> None:
+        for rule in given:
+            if not isinstance(rule, Rule | str):
+                raise InvalidParameter(
+                    f"{type(self).__name__} was given {rule!r}; pass rules or their texts."
+                )
+
+
+class MustInclude(_OfRules):
+    """These rules have to be in the rule set, whatever they add to the fit.
+
+    A rule that no tree has found is a candidate all the same, with a stability of 0.
+
+    Parameters
+    ----------
+    *given : Rule or str
+        Rules as values, or as they are printed.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor, Rule
+    >>> from mossrules.candidates.rules import Range
+    >>> oldest = Rule.of([Range("age", low=4)])
+    >>> table = {"age": [30, 40, 50, 60], "dose": [1, 2, 2, 1]}
+    >>> model = MossRegressor(2, n_trees=20, constraints=MustInclude(oldest))
+    >>> oldest in model.fit(table, [3.0, 5.0, 6.0, 4.0]).rules_.rules
+    True
+    """
+
+    def limit(self, limits: Limits) -> None:
+        """Fix them in."""
+        for rule in self.given:
+            position = limits.rule(rule)
+            if position is None:
+                near = get_close_matches(str(rule), limits.candidates.texts, 1)
+                hint = f"; the nearest is {near[0]!r}" if near else ""
+                raise InvalidParameter(
+                    f"The rule {str(rule)!r} must be in, but is not among the "
+                    f"{len(limits.candidates)} candidates{hint}."
+                )
+            limits.required.add(position)
+
+
+class MustExclude(_OfRules):
+    """These rules may not be in the rule set.
+
+    Parameters
+    ----------
+    *given : Rule or str
+        Rules as values, or as they are printed.
+    """
+
+    def limit(self, limits: Limits) -> None:
+        """Forbid those that are candidates."""
+        found = {limits.rule(rule) for rule in self.given} - {None}
+        limits.forbidden.update(position for position in found if position is not None)
+
+
+@dataclass(frozen=True)
+class AtMostPerFeature(Constraint):
+    """At most `most` rules may look at the same feature; at any, or at those named."""
+
+    most: int
+    features: tuple[str, ...] = ()  #: those that are limited; none named are all
+
+    def __init__(self, most: int, *features: str) -> None:
+        object.__setattr__(self, "most", check_integer("AtMostPerFeature", most, least=0))
+        object.__setattr__(self, "features", features)
+
+    def limit(self, limits: Limits) -> None:
+        """Count the rules of each feature."""
+        for place in limits.features(self.features or limits.names):
+            limits.add_row(limits.uses[place], np.zeros(len(limits.names)), self.most)
+
+    def __repr__(self) -> str:
+        return f"AtMostPerFeature({', '.join([str(self.most), *map(repr, self.features)])})"
+
+
+@dataclass(frozen=True, repr=False)
+class AtMostFeatures(Constraint):
+    """All rules together may look at no more than `most` features."""
+
+    most: int
+
+    def __post_init__(self) -> None:
+        check_integer("AtMostFeatures", self.most)
+
+    def limit(self, limits: Limits) -> None:
+        """Count the features that are used."""
+        limits.add_row(np.zeros(len(limits.candidates)), np.ones(len(limits.names)), self.most)
+
+    def __repr__(self) -> str:
+        return f"AtMostFeatures({self.most})"
+
+
+@dataclass(frozen=True, repr=False)
+class AtMostConditions(Constraint):
+    """No rule may have more than `most` conditions."""
+
+    most: int
+
+    def __post_init__(self) -> None:
+        check_integer("AtMostConditions", self.most)
+
+    def limit(self, limits: Limits) -> None:
+        """Forbid longer rules."""
+        rules = limits.candidates.pool.rules
+        limits.forbidden.update(i for i, rule in enumerate(rules) if len(rule) > self.most)
+
+    def __repr__(self) -> str:
+        return f"AtMostConditions({self.most})"

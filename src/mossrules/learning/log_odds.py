@@ -1,0 +1,126 @@
+"""From a selection of rules to log-odds: weights of 0 and 1, intercept, and calibration.
+
+Notation (shapes in brackets)
+    X       distinct patterns of the chosen rules, with a column of ones         (P, k + 1)
+    eta, p  log-odds and probability of class 1 of each pattern                  (P,)
+    t       total weight of the rows of each pattern                             (P,)
+    A       X' diag(t p (1 - p)) X + ridge, the curvature of the penalised loss  (k + 1, k + 1)
+    g       x' A^-1 x: how much a row moves its own log-odds                     (P,)
+
+Without a row of class y, by one Newton step, its log-odds would be
+
+    eta - g (y - p) / (1 - g p (1 - p))
+
+so that each training row has a prediction by weights that were fitted without it, at no cost.
+(Sample weights count as numbers of rows: what is left out is one of them.) The
+choice of the rules has seen it all the same: what a model does on other rows, `evaluate` tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit, logit
+
+from mossrules._typing import FloatArray, IntArray
+from mossrules.candidates.patterns import Patterns
+from mossrules.model.calibration import Calibration
+from mossrules.solver import LogisticProblem
+
+__all__ = ["LogOdds", "refit_log_odds", "share_log_odds"]
+
+# Of log-odds: as if each were known beforehand to be around 0 with a standard deviation of 3. It
+# keeps weights finite where rules tell the classes apart without error; beside more than a few rows
+# it does not count.
+REFIT_RIDGE = 1.0 / 9.0
+LEAST_SLOPE = 0.05  # of a calibration: rules are never turned around
+MAX_STEPS = 50
+
+
+@dataclass(frozen=True)
+class LogOdds:
+    """What the chosen rules add to the log-odds of class 1 where they hold."""
+
+    weights: FloatArray  # of columns of 0 and 1
+    intercept: float
+    left_out: FloatArray  # log-odds of rows, each by weights that were fitted without it  (2, P)
+    rows: FloatArray  # total weight of the rows of class 1 and of class 0                 (2, P)
+
+    @property
+    def calibration(self) -> Calibration:
+        """The rows by predictions that were made without them."""
+        classes = np.repeat([1.0, 0.0], self.rows.shape[1])
+        return Calibration.of(expit(self.left_out.ravel()), classes, self.rows.ravel())
+
+    def calibrated(self) -> LogOdds:
+        """Return the log-odds moved and stretched to fit rows that were left out (Platt's way)."""
+        slope, offset = platt(self.left_out, self.rows)
+        return LogOdds(
+            slope * self.weights,
+            slope * self.intercept + offset,
+            slope * self.left_out + offset,
+            self.rows,
+        )
+
+
+def refit_log_odds(patterns: Patterns, support: IntArray, signs: IntArray | None = None) -> LogOdds:
+    """Return the log-odds of greatest likelihood, with a small ridge on the weights.
+
+    `signs` of all rules' columns, if given, are kept.
+    """
+    chosen = patterns.collapsed(support)
+    if signs is not None:
+        signs = (signs[support] * np.sign(chosen.values)).astype(np.int64)
+    plain = replace(chosen, values=np.ones(chosen.m))
+    k = chosen.m
+    problem = LogisticProblem(plain, max_rules=max(1, k), gamma=1.0 / REFIT_RIDGE, signs=signs)
+    found = problem.fit(np.arange(k))
+    return log_odds_of(plain, found.weights, found.intercept, REFIT_RIDGE)
+
+
+def log_odds_of(
+    patterns: Patterns, weights: FloatArray, intercept: float, ridge: float | FloatArray
+) -> LogOdds:
+    """Return log-odds of patterns of 0 and 1, with those of rows that are left out."""
+    active = patterns.active(np.arange(patterns.m)).astype(np.float64)
+    X = np.column_stack([active, np.ones(len(active))])
+    rows = np.stack([patterns.positives, patterns.negatives])
+    eta = active @ weights + intercept
+    p = expit(eta)
+    curvature = p * (1.0 - p)
+    penalty = np.append(np.broadcast_to(ridge, patterns.m), 0.0)
+    A = X.T @ ((rows.sum(axis=0) * curvature)[:, None] * X) + np.diag(penalty)
+    g = np.einsum("pi,pi->p", X, np.linalg.solve(A + 1e-10 * np.eye(len(A)), X.T).T)
+    # A row of its own pattern has all of its curvature but the ridge's: 1 - g p (1 - p) is above 0.
+    left = np.maximum(1.0 - g * curvature, 1e-3)
+    left_out = np.stack([eta - g * (1.0 - p) / left, eta + g * p / left])
+    return LogOdds(weights, intercept, left_out, rows)
+
+
+def share_log_odds(share: float, n: float) -> float:
+    """Return the log-odds of a share of n rows; of none or all, of half a row less or more."""
+    return float(logit(min(max(share, 0.5 / (n + 1.0)), (n + 0.5) / (n + 1.0))))
+
+
+def platt(left_out: FloatArray, rows: FloatArray) -> tuple[float, float]:
+    """Return slope and offset that make log-odds of rows left out the likeliest.
+
+    As Platt has it, classes count as one row less than sure, so that both stay finite.
+    """
+    totals = rows.sum(axis=1)
+    sure = np.array([[(totals[0] + 1.0) / (totals[0] + 2.0)], [1.0 / (totals[1] + 2.0)]])
+    x = np.array([1.0, 0.0])
+    for _ in range(MAX_STEPS):
+        p = expit(x[0] * left_out + x[1])
+        error, curvature = rows * (p - sure), rows * p * (1.0 - p)
+        slope = np.array([(error * left_out).sum(), error.sum()])
+        cross = (curvature * left_out).sum()
+        A = np.array([[(curvature * left_out**2).sum(), cross], [cross, curvature.sum()]])
+        step = np.linalg.solve(A + 1e-9 * np.eye(2) * max(1.0, np.trace(A)), slope)
+        x = x - np.clip(step, -1.0, 1.0)  # far off, a whole step may go too far
+        if np.abs(step).max() < 1e-10:
+            break
+    if x[0] >= LEAST_SLOPE:
+        return float(x[0]), float(x[1])
+    return LEAST_SLOPE, float(logit(totals[0] / totals.sum()))

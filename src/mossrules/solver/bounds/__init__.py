@@ -1,0 +1,1 @@
+"""Lower bounds, and proofs of them that others can check."""

@@ -1,0 +1,174 @@
+"""Lower bounds on the loss of every selection, by weak duality.
+
+Notation (shapes in brackets; the rest as in `problem`)
+    w            any weights, those of a selection say                             (m,)
+    r            q - G w, what the rules have in common with the residual          (m,)
+    g            gamma/2 r^2, or 0 where r has the wrong sign for a rule           (m,)
+    In, Out      rules fixed in and fixed out; Free is the rest
+    K, E         k - |In| and eps - c(In): the room and the floor left to Free
+    lam, mu      multipliers of the size and of the floor, not negative
+
+For a selection z, H2(z) is a maximum over the residual y - M w, so that at every w (of any sign)
+
+    H2(z) >= yy/2 - w'Gw/2 - sum_i z_i g_i,
+
+and the best z for the right-hand side, under both conditions, is bounded by its Lagrangian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from mossrules._typing import FloatArray, IntArray
+from mossrules.exceptions import InfeasibleProblem, InvalidParameter
+from mossrules.solver.problems.selection import SelectionProblem
+
+__all__ = ["Multipliers", "best_multipliers", "dual_bound"]
+
+
+class Multipliers(NamedTuple):
+    """Prices of one more rule and of one more count, in loss."""
+
+    lam: float
+    mu: float
+
+
+def dual_bound(
+    problem: SelectionProblem,
+    w: FloatArray,
+    lam: float,
+    mu: float,
+    *,
+    prices: FloatArray | None = None,
+    fixed_in: Iterable[int] = (),
+    fixed_out: Iterable[int] = (),
+) -> float:
+    """Return a lower bound on the loss, valid for any w and any lam, mu >= 0.
+
+        L = yy/2 - w'Gw/2 - sum_In g_i - sum_Free max(0, g_i - lam + mu c_i) - lam K + mu E
+
+    It holds for every selection that keeps the problem's fixings and those given here. Limits
+    `A z <= b` only take selections away, so it holds with them as well. With `prices` y >= 0 of
+    those that count no groups, g_i is less by (y'A)_i, and the bound by y'b.
+    """
+    if not (lam >= 0 and mu >= 0):
+        raise InvalidParameter(f"lam is {lam} and mu is {mu}; neither may be negative.")
+    offset, allowance = _surrogate(problem, prices)
+    parts = _Parts.of(problem, w, fixed_in, fixed_out, offset)
+    parts = parts._replace(constant=parts.constant - allowance)
+    inner = np.maximum(0.0, parts.g - lam + mu * parts.c).sum() + lam * parts.K - mu * parts.E
+    return float(parts.constant - inner)
+
+
+def best_multipliers(
+    problem: SelectionProblem,
+    w: FloatArray,
+    *,
+    fixed_in: Iterable[int] = (),
+    fixed_out: Iterable[int] = (),
+) -> Multipliers:
+    """Return the lam and mu that make `dual_bound` largest at this w.
+
+    With lam at its best, what is left is phi(mu) = max_{S in Free, |S| <= K} g(S) + mu (c(S) - E):
+    the upper envelope of one line for each S. Its lowest point is found from two of its lines, one
+    falling and one rising: where they meet is the lowest point, or a line above the meeting takes
+    the place of one of them. Each step is one sort.
+    """
+    parts = _Parts.of(problem, w, fixed_in, fixed_out)
+    g, c = parts.g, parts.c
+    rising = parts.line(np.lexsort((-g, -c)))  # the most counts; of those, the largest g
+    if parts.K < 0 or rising.slope < 0:
+        raise InfeasibleProblem(
+            "No selection meets the size and the floor with these rules fixed; fix fewer."
+        )
+    falling = parts.line(np.lexsort((-c, -g)))
+    mu = 0.0
+    while falling.slope < 0:  # otherwise the lowest point is at mu = 0, where this is the line
+        mu = (falling.height - rising.height) / (rising.slope - falling.slope)
+        line = parts.line(np.argsort(-(g + mu * c), kind="stable"))
+        if line.at(mu) <= max(falling.at(mu), rising.at(mu)):
+            break
+        if line.slope < 0:
+            falling = line
+        else:
+            rising = line
+        if line.slope == 0:
+            break
+    return Multipliers(parts.best_lam(mu), mu)
+
+
+# --- the parts of the formula -------------------------------------------------------------------
+
+
+class _Line(NamedTuple):
+    """g(S) + mu (c(S) - E) of one S, as a function of mu."""
+
+    height: float
+    slope: int
+
+    def at(self, mu: float) -> float:
+        return self.height + mu * self.slope
+
+
+def _surrogate(
+    problem: SelectionProblem, prices: FloatArray | None
+) -> tuple[FloatArray | float, float]:
+    """Return y'A and y'b of the limits that count no groups."""
+    limits = None if problem.constraints is None else problem.constraints.on_rules
+    if prices is None or len(prices) == 0:
+        return 0.0, 0.0
+    if limits is None or len(prices) != len(limits.b) or not (prices >= 0).all():
+        raise InvalidParameter("prices must be one for each limit on rules, none below 0.")
+    return prices @ limits.A, float(prices @ limits.b)
+
+
+class _Parts(NamedTuple):
+    """What the bound is made of once w is given; g and c are those of the free rules."""
+
+    constant: float  # yy/2 - w'Gw/2 - sum_In g
+    g: FloatArray
+    c: IntArray
+    K: int
+    E: int
+
+    @classmethod
+    def of(
+        cls,
+        problem: SelectionProblem,
+        w: FloatArray,
+        fixed_in: Iterable[int],
+        fixed_out: Iterable[int],
+        offset: FloatArray | float = 0.0,
+    ) -> _Parts:
+        w = np.asarray(w, dtype=np.float64)
+        if w.shape != (problem.m,):
+            raise InvalidParameter(f"w has shape {w.shape}; it needs one weight per rule.")
+        inside = np.zeros(problem.m, dtype=bool)
+        inside[[*problem.fixed_in, *fixed_in]] = True
+        free = ~inside
+        free[[*problem.fixed_out, *fixed_out]] = False
+        constant, gains = problem.dual_parts(w)
+        g = gains - offset
+        return cls(
+            constant=constant - float(g[inside].sum()),
+            g=g[free],
+            c=problem.counts[free],
+            K=problem.max_rules - int(inside.sum()),
+            E=problem.min_stability - int(problem.counts[inside].sum()),
+        )
+
+    def line(self, order: IntArray) -> _Line:
+        """Return the line of the first K rules of an order."""
+        S = order[: max(0, self.K)]
+        return _Line(float(self.g[S].sum()), int(self.c[S].sum()) - self.E)
+
+    def best_lam(self, mu: float) -> float:
+        """Return the largest g + mu c that K rules leave over: one rule more gains that much."""
+        n_free = len(self.g)
+        if n_free <= self.K:
+            return 0.0
+        score = self.g + mu * self.c
+        return float(np.partition(score, n_free - 1 - self.K)[n_free - 1 - self.K])

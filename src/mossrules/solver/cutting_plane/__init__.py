@@ -1,0 +1,1 @@
+"""The paper's outer approximation, with the integer solvers of others."""

@@ -1,0 +1,350 @@
+"""The paper's Algorithm 1: tangents of the loss below an integer program.
+
+H2 is convex in z, so its tangent at any point lies below it everywhere:
+
+    H2(z) >= H2(z_j) + g_j'(z - z_j),   g_j = dH2/dz at z_j                       (a cut)
+
+The master minimises the largest of the cuts over all selections that are allowed. What it proves
+is a lower bound on H2; the selection that it returns is cut in turn, until loss and bound meet. A
+cut knows nothing of k, the floor or the limits, so it serves any problem of the same statistics
+and the same gamma.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mossrules._typing import FloatArray, IntArray
+from mossrules.exceptions import InvalidParameter, MossError, NothingFound
+from mossrules.solver.cutting_plane.masters import Master, MasterResult, MasterStatus, make_master
+from mossrules.solver.options import Clock, Options, Snapshot, relative_gap
+from mossrules.solver.problems.selection import SelectionProblem
+from mossrules.solver.result import Outcome, Status
+
+__all__ = ["Cut", "CutPool", "solve_by_cutting_plane"]
+
+ROUNDING = 1e-6  # relative; a master whose figures disagree by more has failed
+
+
+# --- cuts ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """The tangent of H2 at z."""
+
+    value: float
+    gradient: FloatArray
+    z: FloatArray
+
+    @classmethod
+    def at_support(cls, problem: SelectionProblem, support: IntArray) -> Cut:
+        """Return the tangent at a selection."""
+        z = np.zeros(problem.m)
+        z[support] = 1.0
+        return cls(*problem.tangent_at(support), z)
+
+    @classmethod
+    def at_point(cls, problem: SelectionProblem, z: FloatArray) -> Cut:
+        """Return the tangent at any point of [0, 1]^m."""
+        return cls(*problem.tangent(z), z)
+
+    @property
+    def constant(self) -> float:
+        """The cut is nu >= constant + gradient'z."""
+        return self.value - float(self.gradient @ self.z)
+
+    def add_to(self, master: Master) -> None:
+        """Demand the cut of a master, with no slope steeper than a selection can tell.
+
+        H2 is never negative and slopes never positive, so a rule with a slope below -constant ends
+        the demand by itself, and one of -constant does the same. A solver's tolerance counts as
+        often as the slope says: slopes of 1e4 have let one prove too much by 1e-7.
+        """
+        master.add_cut(self.constant, np.maximum(self.gradient, -max(0.0, self.constant)))
+
+
+@dataclass(eq=False)
+class CutPool:
+    """Cuts of one pair of statistics and gamma, to be used again at another floor or size."""
+
+    _cuts: list[Cut] = field(default_factory=list)
+    _selections: dict[bytes, IntArray] = field(default_factory=dict)
+    _made_for: SelectionProblem | None = None
+
+    def claim(self, problem: SelectionProblem) -> None:
+        """Make sure that the cuts hold for a problem."""
+        made_for = self._made_for or problem
+        if not made_for.has_same_loss(problem):
+            raise InvalidParameter(
+                "The cuts were made with other statistics, signs or another gamma and do not hold "
+                "here; start a new CutPool."
+            )
+        self._made_for = made_for
+
+    def add(self, cut: Cut) -> None:
+        """Append a cut."""
+        self._cuts.append(cut)
+        if np.isin(cut.z, (0.0, 1.0)).all():
+            self._selections[_key(cut.z)] = np.flatnonzero(cut.z)
+
+    def has_selection(self, support: IntArray) -> bool:
+        """Tell whether there is a cut at this very selection."""
+        if not self._cuts:
+            return False
+        z = np.zeros_like(self._cuts[0].z)
+        z[support] = 1.0
+        return _key(z) in self._selections
+
+    def selections(self) -> list[IntArray]:
+        """Return the selections at which there is a cut, oldest first."""
+        return list(self._selections.values())
+
+    def __len__(self) -> int:
+        return len(self._cuts)
+
+    def __iter__(self) -> Iterator[Cut]:
+        return iter(self._cuts)
+
+    def __repr__(self) -> str:
+        return f"CutPool({len(self)} cuts, {len(self._selections)} of them at selections)"
+
+
+def _key(z: FloatArray) -> bytes:
+    return np.packbits(z > 0.5).tobytes()
+
+
+# --- the algorithm ------------------------------------------------------------------------------
+
+
+def solve_by_cutting_plane(
+    problem: SelectionProblem,
+    options: Options,
+    *,
+    clock: Clock,
+    start: IntArray | None = None,
+    cuts: CutPool | None = None,
+) -> Outcome:
+    """Minimise H2 by Algorithm 1.
+
+    Parameters
+    ----------
+    problem, options, clock
+        What to solve, how, and in what time.
+    start
+        The selection z_0; by default the rules of the largest counts.
+    cuts
+        Cuts to begin with. New ones are added to it.
+
+    Order of steps: tangent at z_0 -> cuts at the root, if asked for -> repeat (relaxed master, if
+    that is not proof enough the master -> tangent at its selection) until the gap is closed or a
+    limit is met.
+    """
+    cuts = CutPool() if cuts is None else cuts
+    cuts.claim(problem)
+    search = _Search(problem, options, clock, cuts)
+    try:
+        status = search.run(problem.most_stable if start is None else np.sort(start))
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        status = Status.INTERRUPTED
+    return search.outcome(status)
+
+
+@dataclass
+class _Search:
+    """Where a run of Algorithm 1 stands."""
+
+    problem: SelectionProblem
+    options: Options
+    clock: Clock
+    cuts: CutPool
+    best: IntArray | None = None
+    loss: float = np.inf
+    bound: float = 0.0  # H2 is never negative
+    root_bound: float = 0.0
+    masters: int = 0
+    relaxations: int = 0
+    seconds: float = 0.0
+
+    def run(self, start: IntArray) -> Status:
+        """Go through the steps; return how they ended."""
+        for selection in self.cuts.selections():
+            self._compare(selection)
+        if not self.cuts.has_selection(start):
+            self._cut(Cut.at_support(self.problem, start), None)
+            self._compare(start)
+        # Small losses are left small: coefficients of the cuts must not grow without limit.
+        half = self.problem.null_loss
+        scale = max(min(self.loss, half), 1e-3 * half) or 1.0
+        if self._is_proven():
+            return Status.OPTIMAL
+        master = make_master(self.problem, self.options, scale=scale)
+        for cut in self.cuts:
+            cut.add_to(master)
+        if not self._cut_root(master):
+            return Status.INFEASIBLE
+        self.root_bound = self.bound
+        return self._iterate(master)
+
+    def _iterate(self, master: Master) -> Status:
+        """Repeat: master, tangent at its selection."""
+        while not self._is_proven():
+            if self.clock.left() <= 0.0:
+                return Status.TIME_LIMIT
+            if self.masters == self.options.node_limit:
+                return Status.NODE_LIMIT
+            found = self._solve(master)
+            if found.status is MasterStatus.INFEASIBLE:
+                return self._infeasible()
+            self._raise_bound(found.bound)
+            repeated = found.support is not None and self.cuts.has_selection(found.support)
+            if found.support is not None and not repeated:
+                self._check(found.support)
+                self._cut(Cut.at_support(self.problem, found.support), master)
+                self._compare(found.support)
+            self._report()
+            if found.status is MasterStatus.INTERRUPTED:
+                raise KeyboardInterrupt
+            if self._is_proven():
+                break
+            if found.status is MasterStatus.TIME_LIMIT:
+                return Status.TIME_LIMIT
+            if repeated:
+                return self._repeated()
+        return Status.OPTIMAL
+
+    def _solve(self, master: Master) -> MasterResult:
+        """Solve the master, or only its relaxation where that is proof enough.
+
+        With cuts from other floors it often is, in a small part of the time. The master itself need
+        not prove more than the gap either. It stops there with the selection that it has, whose cut
+        lets the relaxation prove the floors to come.
+        """
+        target = np.inf
+        if self.best is not None:
+            relaxed = self._relax(master)
+            if self._is_proven():
+                return replace(relaxed, z=None)
+            target = (1.0 - self.options.gap) * self.loss
+        began = time.perf_counter()
+        # A tenth of the gap for the master leaves the rest for the cuts.
+        gap = self.options.gap / 10
+        found = master.solve(seconds=self.clock.left(), gap=gap, start=self.best, target=target)
+        self.seconds += time.perf_counter() - began
+        self.masters += 1
+        return found
+
+    def _relax(self, master: Master) -> MasterResult:
+        """Solve the relaxation and take over what it proves."""
+        began = time.perf_counter()
+        found = master.solve_relaxed(seconds=self.clock.left())
+        self.seconds += time.perf_counter() - began
+        self.relaxations += 1
+        if found.status is MasterStatus.INTERRUPTED:
+            raise KeyboardInterrupt
+        if found.status is MasterStatus.INFEASIBLE:
+            self._infeasible()
+        else:
+            self._raise_bound(found.bound)
+        return found
+
+    def _cut_root(self, master: Master) -> bool:
+        """Cut at fractional points; return False where not even those are feasible.
+
+        The linear program's own solutions jump from corner to corner, so the cut is made half-way
+        between them and the best point so far (in-out separation, Ben-Ameur and Neto, 2007).
+        Either it cuts the corner off or the half-way point is better than the best.
+        """
+        inner = None if self.best is None else Cut.at_support(self.problem, self.best)
+        for _ in range(self.options.root_cuts):
+            found = self._relax(master)
+            if found.status is MasterStatus.INFEASIBLE:
+                return False
+            if found.status is MasterStatus.TIME_LIMIT or found.z is None:
+                break
+            if inner is not None and relative_gap(inner.value, self.bound) <= ROUNDING:
+                break
+            point = found.z if inner is None else (found.z + inner.z) / 2
+            cut = Cut.at_point(self.problem, np.where(point < ROUNDING, 0.0, point))
+            self._cut(cut, master)
+            inner = cut if inner is None or cut.value < inner.value else inner
+        return True
+
+    # --- one step -------------------------------------------------------------------------------
+
+    def _cut(self, cut: Cut, master: Master | None) -> None:
+        self.cuts.add(cut)
+        if master is not None:
+            cut.add_to(master)
+
+    def _compare(self, support: IntArray) -> None:
+        """Keep a selection if it is feasible and the best so far."""
+        if self.problem.is_feasible(support):
+            loss = self.problem.loss(support)
+            if loss < self.loss:
+                self.best, self.loss = support, loss
+
+    def _raise_bound(self, bound: float) -> None:
+        """Take over what a master proved, unless a known selection refutes it."""
+        if bound > self.loss * (1.0 + ROUNDING):
+            raise self._failed(f"no selection has a loss below {bound:.9g}")
+        self.bound = max(self.bound, bound)
+
+    def _is_proven(self) -> bool:
+        return self.best is not None and relative_gap(self.loss, self.bound) <= self.options.gap
+
+    def _repeated(self) -> Status:
+        """End the search at a selection already cut: there nu = H2, so loss and bound have met."""
+        if relative_gap(self.loss, self.bound) > self.options.gap + ROUNDING:
+            raise self._failed(f"its optimum is at a loss of {self.bound:.9g}")
+        return Status.OPTIMAL
+
+    def _infeasible(self) -> Status:
+        if self.best is not None:
+            raise self._failed("nothing is feasible")
+        return Status.INFEASIBLE
+
+    def _check(self, support: IntArray) -> None:
+        if not self.problem.is_feasible(support):
+            raise MossError(
+                f"The master {self.options.master} returned a selection that breaks a limit by "
+                "more than rounding; scale the rows of A z <= b to entries near 1, or choose "
+                "another master."
+            )
+
+    def _failed(self, claim: str) -> MossError:
+        return MossError(
+            f"The master {self.options.master} says that {claim}, but a selection with a loss of "
+            f"{self.loss:.9g} is known: its arithmetic failed, so choose another master or a "
+            "smaller gamma."
+        )
+
+    def _report(self) -> None:
+        if self.options.progress is not None and self.best is not None:
+            elapsed, bound = self.clock.elapsed(), min(self.bound, self.loss)
+            self.options.progress(Snapshot(elapsed, self.masters, self.loss, bound))
+
+    # --- the end --------------------------------------------------------------------------------
+
+    def outcome(self, status: Status) -> Outcome:
+        """Return what was found."""
+        if self.best is None and status is not Status.INFEASIBLE:
+            raise NothingFound(
+                f"The {status.value} came before any selection that keeps all limits A z <= b was "
+                "found; allow more time, or start from a selection that keeps them."
+            )
+        figures = {
+            "masters": float(self.masters),
+            "relaxations": float(self.relaxations),
+            "cuts": float(len(self.cuts)),
+            "master_seconds": self.seconds,
+            "root_bound": min(self.root_bound, self.loss),
+        }
+        bound = np.inf if status is Status.INFEASIBLE else min(self.bound, self.loss)
+        return Outcome(self.best, bound, status, figures)

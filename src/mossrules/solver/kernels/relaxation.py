@@ -1,0 +1,276 @@
+"""The relaxation at a node: ascent on the dual bound, all in compiled code.
+
+Notation
+    In, Out, Free   rules fixed in, fixed out, and the rest (`fate` holds which)
+    K, E            rules and stability still to be had from Free: k - |In| and eps - c(In)
+    t_i             price of rule i: lambda - mu c_i + o_i
+    o, a            offset and allowance of the limits: o'z <= a for selections that keep them
+    r               q - G w
+    z_i             min(1, |w_i| / sqrt(2 gamma t_i)), and 1 where t_i <= 0
+
+For given multipliers, w minimises the convex
+
+    Phi(w) = yy/2 - q'w + w'Gw/2 + sum_In w_i^2 / (2 gamma) + sum_Free p(w_i; t_i) - lambda K + mu E
+             + sum_In o_i - a
+
+with the reverse-Huber penalty p(x; t) = |x| sqrt(2 t / gamma) while |x| <= sqrt(2 gamma t), and
+x^2 / (2 gamma) + t beyond. For any w and any multipliers
+
+    L = yy/2 - w'Gw/2 - sum_In (gamma/2) r_i^2 - sum_Free max(0, (gamma/2) r_i^2 - t_i)
+        - lambda K + mu E + sum_In o_i - a
+
+(with 0 in place of r_i where it is negative and the weight may not be) is a lower bound on H2 below
+the node, and at the best w it equals Phi. The largest L over the multipliers is the value of the
+relaxation. Its derivatives are sum z - K and E - c'z.
+
+Multipliers are held in centred form, t_i = lambda - mu (c_i - E/K): then -lambda K is all that is
+left of the last two terms, and the two multipliers hardly interact.
+
+Few rules have w_i != 0 (20 to 60 of hundreds), so all work but one product with G is done on a
+small dense copy of the rules that matter: coordinate descent finds which of them are at 0, between
+and at 1, and a Newton step on (w, lambda, mu) together does the rest.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from mossrules._typing import AnyArray, FloatArray
+from mossrules.solver.kernels.linalg import FAST
+from mossrules.solver.kernels.newton import damping, linearise, move, multiplier_step, penalty
+from mossrules.solver.kernels.state import CAPACITY, FREE, IN, OUT, Data, Small
+
+ENOUGH = 0.03  # of what is missing to the cutoff: a smaller gain is not worth another step
+SWEEPS, MANY_SWEEPS = np.int64(6), np.int64(10)  # over the rules of a node between two steps
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def residual_of(data: Data, w: FloatArray, r: FloatArray) -> None:
+    """Fill r = q - G w."""
+    m = w.shape[0]
+    for i in range(m):
+        r[i] = data.q[i]
+    for j in range(m):
+        x = w[j]
+        if x != 0.0:
+            row = data.G[j]
+            for i in range(m):
+                r[i] -= row[i] * x
+
+
+@njit(cache=True, nogil=True)
+def gain_of(data: Data, i: int, r: float) -> float:
+    """Return (gamma/2) r^2, what rule i asks to enter; nothing where its weight may not go."""
+    if data.signed and r < 0.0 and data.bounded[i]:
+        return 0.0
+    return 0.5 * data.gamma * r * r
+
+
+@njit(cache=True, nogil=True)
+def lower_and_upper(
+    data: Data,
+    fate: AnyArray,
+    room: float,
+    centre: float,
+    lam: float,
+    mu: float,
+    w: FloatArray,
+    r: FloatArray,
+) -> tuple[float, float]:
+    """Return L and Phi at w and the multipliers (centred at `centre` = E/K; `room` is K)."""
+    lower = upper = data.half - lam * room - data.limits.allowance
+    gamma, offset = data.gamma, data.limits.offset
+    for i in range(w.shape[0]):
+        x = w[i]
+        if fate[i] == OUT:
+            continue
+        if x != 0.0:
+            lower -= 0.5 * x * (data.q[i] - r[i])
+            upper -= 0.5 * x * (data.q[i] + r[i])
+        gain = gain_of(data, i, r[i])
+        if fate[i] == IN:
+            lower -= gain - offset[i]
+            upper += 0.5 * x * x / gamma + offset[i]
+            continue
+        t = lam - mu * (data.counts[i] - centre) + offset[i]
+        lower -= max(0.0, gain - t)
+        if t <= 0.0:
+            upper += 0.5 * x * x / gamma + t
+        elif x != 0.0:
+            upper += penalty(x, t, gamma)
+    return lower, upper
+
+
+# --- the small copy -----------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def gather(
+    data: Data,
+    fate: AnyArray,
+    centre: float,
+    lam: float,
+    mu: float,
+    w: FloatArray,
+    r: FloatArray,
+    small: Small,
+) -> int:
+    """Copy the rules that matter: fixed in, with a weight, or asking to enter; return how many."""
+    offset = data.limits.offset
+    m = w.shape[0]
+    asking, strongest = 0, 0.0
+    for i in range(m):
+        if fate[i] == FREE and w[i] == 0.0:
+            t = max(0.0, lam - mu * (data.counts[i] - centre) + offset[i])
+            excess = gain_of(data, i, r[i]) - t
+            if excess > 0.0:
+                asking += 1
+                strongest = max(strongest, excess)
+    # Far from the optimum many ask at once and few will stay: take the strongest of them.
+    least = 0.0 if asking <= 32 else 0.2 * strongest
+    n = 0
+    for i in range(m):
+        if fate[i] == OUT:
+            continue
+        t = lam - mu * (data.counts[i] - centre) + offset[i]
+        asks = gain_of(data, i, r[i]) - max(0.0, t) > least
+        if fate[i] == FREE and w[i] == 0.0 and not asks:
+            continue
+        if n == CAPACITY:
+            break
+        small.rules[n] = i
+        small.forced[n] = 1 if fate[i] == IN else 0
+        small.diagonal[n] = data.G[i, i]
+        small.counts[n] = data.counts[i] - centre
+        small.offset[n] = offset[i]
+        small.bounded[n] = data.bounded[i]
+        small.w[n] = w[i]
+        small.r[n] = r[i]
+        small.price[n] = t
+        n += 1
+    for a in range(n):
+        row = data.G[small.rules[a]]
+        for b in range(n):
+            small.G[a, b] = row[small.rules[b]]
+    return n
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def scatter(data: Data, small: Small, n: int, w: FloatArray, r: FloatArray) -> None:
+    """Write the small weights back and bring r = q - G w up to date for every rule."""
+    m = w.shape[0]
+    for a in range(n):
+        i = small.rules[a]
+        change = small.w[a] - w[i]
+        if change != 0.0:
+            w[i] = small.w[a]
+            row = data.G[i]
+            for j in range(m):
+                r[j] -= row[j] * change
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def sweep(gamma: float, small: Small, n: int, sweeps: int, tolerance: float) -> None:
+    """Coordinate descent on Phi at fixed multipliers; stops early when a sweep changes little."""
+    for _ in range(sweeps):
+        largest = 0.0
+        for a in range(n):
+            d = small.diagonal[a]
+            u = small.r[a] + d * small.w[a]
+            t = small.price[a]
+            if u <= 0.0 and small.bounded[a]:
+                x = 0.0
+            elif small.forced[a] == 1 or t <= 0.0:
+                x = u / (d + 1.0 / gamma)
+            else:
+                tau = math.sqrt(2.0 * t / gamma)
+                size = abs(u)
+                if size <= tau:
+                    x = 0.0
+                elif size <= tau * (1.0 + d * gamma):
+                    x = math.copysign((size - tau) / d, u)
+                else:
+                    x = u / (d + 1.0 / gamma)
+            change = x - small.w[a]
+            if change != 0.0:
+                small.w[a] = x
+                row = small.G[a]
+                for b in range(n):
+                    small.r[b] -= row[b] * change
+                largest = max(largest, change * change * (d + 1.0 / gamma))
+        if largest < tolerance:
+            break
+
+
+# --- the ascent ---------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def ascend(
+    data: Data,
+    fate: AnyArray,
+    room: float,
+    floor: float,
+    w: FloatArray,
+    r: FloatArray,
+    multipliers: FloatArray,
+    cutoff: float,
+    steps: int,
+    small: Small,
+) -> tuple[float, int]:
+    """Raise the bound of a node until it reaches `cutoff`, stalls, or `steps` are used up.
+
+    `room` is K and `floor` E. w, r = q - G w and the multipliers (lambda, mu, not centred) are the
+    start and are left at the best found multipliers. Returns the largest bound and the steps taken.
+    """
+    gamma = data.gamma
+    centre = floor / room
+    lam, mu = multipliers[0] - multipliers[1] * centre, multipliers[1]
+    best, best_lam, best_mu = -np.inf, lam, mu
+    tolerance = 1e-9 * data.half
+    taken, trust, last0, last1 = 0, 1.0, 0.0, 0.0
+    while True:
+        lower, upper = lower_and_upper(data, fate, room, centre, lam, mu, w, r)
+        if lower > best:
+            best, best_lam, best_mu = lower, lam, mu
+        if best >= cutoff or taken == steps:
+            break
+        taken += 1
+        n = gather(data, fate, centre, lam, mu, w, r, small)
+        if upper < best - tolerance:  # these multipliers are worse, whatever w: go back
+            lam = best_lam + 0.3 * (lam - best_lam)
+            mu = best_mu + 0.3 * (mu - best_mu)
+            trust *= 0.5
+            for a in range(n):
+                small.price[a] = lam - mu * small.counts[a] + small.offset[a]
+            sweep(gamma, small, n, MANY_SWEEPS, tolerance)
+            scatter(data, small, n, w, r)
+            continue
+        sweep(gamma, small, n, SWEEPS, tolerance)
+        n_active, g0, g1, h00, h01, h11 = linearise(gamma, small, n, room)
+        if n_active >= 0:
+            d0, d1 = multiplier_step(g0, g1, h00, h01, h11, lam, mu, centre)
+            settled = h00 > 0.0
+            if settled and g0 * d0 + g1 * d1 + upper - lower < ENOUGH * (cutoff - best):
+                break
+            # Dependent columns give the dual kinks, across which full steps go back and forth.
+            agrees = h00 * d0 * last0 + h01 * (d0 * last1 + d1 * last0) + h11 * d1 * last1
+            if settled:
+                trust = min(1.0, 1.5 * trust) if agrees >= 0.0 else 0.5 * trust
+                last0, last1 = d0, d1
+            share = trust * damping(small, n, d0, d1, gamma)
+            d0, d1 = share * d0, share * d1
+            lam, mu = lam + d0, mu + d1
+            for a in range(n):
+                small.price[a] = lam - mu * small.counts[a] + small.offset[a]
+            move(data, small, n, n_active, d0, d1)
+        sweep(gamma, small, n, SWEEPS, tolerance)
+        scatter(data, small, n, w, r)
+    multipliers[0], multipliers[1] = best_lam + best_mu * centre, best_mu
+    return best, taken

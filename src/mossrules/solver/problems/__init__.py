@@ -1,0 +1,1 @@
+"""What is to be solved: the conditions of a rule set, and a loss."""

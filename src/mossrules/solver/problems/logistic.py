@@ -1,0 +1,328 @@
+"""The problem for two classes: at most k rules, at least `eps` stability, the least logistic loss.
+
+Notation (shapes in brackets; the rest as in `problem` and in `patterns`)
+    eta          log-odds of class 1 of each pattern: b0 + b + M_S w              (P,)
+    b0, b        log-odds of the share of class 1, and what the intercept adds to it
+    f(eta)       sum_p pos_p log(1 + exp(-eta_p)) + neg_p log(1 + exp(eta_p))
+    alpha        -df/deta, at the best weights what the rules leave unexplained    (P,)
+    r            M'alpha                                                          (m,)
+
+    H2(S) = min_{w,b} f(eta) + |w|^2 / (2 gamma) + b^2 / (2 gamma_b),    gamma_b = 100 gamma
+
+The intercept is one more column, of value 10 on every row and with the same ridge: it is always in,
+and its ridge is so weak that it hardly counts. What it is for is that every alpha between -neg and
+pos then is a feasible dual point, so that for every eta, with x = eta - b0,
+
+    H2(z) >= f(eta) + alpha'x - (gamma_b / 2) (sum alpha)^2 - sum_i z_i (gamma/2) r_i^2
+
+which at the best weights is the tangent of H2. It has the form of the squared loss's bound, and all
+that rests on that form serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mossrules._cached import cached_property
+from mossrules._typing import FloatArray, IntArray
+from mossrules.candidates.kernels.patterns import logistic_loss
+from mossrules.candidates.patterns import Patterns
+from mossrules.exceptions import InvalidParameter
+from mossrules.solver.kernels.signed import signed_weights
+from mossrules.solver.problems.linear_constraints import LinearConstraints
+from mossrules.solver.problems.selection import Fit, SelectionProblem, whole_counts
+
+__all__ = ["GAMMA_INFORMATION", "INTERCEPT", "LogisticProblem"]
+
+INTERCEPT = 10.0  # value of the intercept's column: its square is gamma_b / gamma
+# gamma="auto" is this over n share (1 - share). Near b0 the logistic loss curves by the variance of
+# the target, so this is the squared loss's 30 over n in the units of log-odds.
+GAMMA_INFORMATION = 30.0
+AUTO: Any = "auto"
+PRECISION = 1e-14  # of the loss: Newton's method ends where no step promises more
+MAX_STEPS = 200
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LogisticProblem(SelectionProblem):
+    """Select at most `max_rules` rules with at least `min_stability` counts for two classes.
+
+    The fields after `patterns` are those of `Problem`. With gamma="auto" weights are shrunk as much
+    as by default in regression.
+
+    Examples
+    --------
+    >>> from mossrules.solver import solve
+    >>> active = [[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [0, 0]]
+    >>> problem = LogisticProblem.from_matrix(active, [1, 1, 1, 0, 0, 1], [9, 4], max_rules=1)
+    >>> problem
+    LogisticProblem(m=2, max_rules=1, gamma=22.5, min_stability=0 of 9)
+    >>> solve(problem).support
+    array([0])
+    """
+
+    patterns: Patterns
+    max_rules: int = 15
+    gamma: float = AUTO  #: ridge parameter; "auto" is that of regression, in log-odds
+    min_stability: int = 0
+    fixed_in: Sequence[int] = ()  #: rules that must be selected
+    fixed_out: Sequence[int] = ()  #: rules that must not be
+    constraints: LinearConstraints | None = None  #: further limits on the selection
+    signs: IntArray | None = None  #: of the weights: 1, -1, or 0 for any
+
+    @classmethod
+    def from_matrix(
+        cls,
+        active: Any,
+        y: Any,
+        counts: Any,
+        *,
+        values: FloatArray | None = None,
+        weights: FloatArray | None = None,
+        **settings: Any,
+    ) -> LogisticProblem:
+        """Return the problem of rows of two classes.
+
+        Parameters
+        ----------
+        active, y, counts, values, weights
+            As in `Patterns.from_matrix`.
+        **settings
+            Fields of the problem, such as `max_rules`.
+        """
+        patterns = Patterns.from_matrix(active, y, whole_counts(counts), values, weights)
+        return cls(patterns, **settings)
+
+    def __post_init__(self) -> None:
+        counts = self.patterns.counts
+        if len(counts) == 0:
+            raise InvalidParameter(
+                "There are no candidate rules; grow more trees or pass other data."
+            )
+        if counts.dtype.kind not in "iu" or (counts < 0).any():
+            raise InvalidParameter("Counts must be whole numbers of trees, none below 0.")
+        if isinstance(self.gamma, str) and self.gamma == AUTO:
+            object.__setattr__(self, "gamma", GAMMA_INFORMATION / self.patterns.information)
+        self._check_conditions()
+
+    @property
+    def largest_curvature(self) -> float:
+        """A quarter of the largest square of a column, that of the intercept included."""
+        support, values = self.patterns.support, self.patterns.values
+        return 0.25 * max(float((support * values**2).max()), INTERCEPT**2 * self.patterns.n)
+
+    @property
+    def counts(self) -> IntArray:
+        """Number of trees in which each rule appears."""
+        return self.patterns.counts
+
+    @property
+    def base(self) -> float:
+        """The log-odds of the share of class 1, b0."""
+        return float(np.log(self.patterns.positives.sum() / self.patterns.negatives.sum()))
+
+    @cached_property
+    def null_loss(self) -> float:
+        """The loss of no rule at all: that of b0."""
+        share = self.patterns.share
+        return -self.patterns.n * float(share * np.log(share) + (1.0 - share) * np.log1p(-share))
+
+    def reduced(self, rules: IntArray, fixed_in: Sequence[int]) -> LogisticProblem:
+        """Return the problem of some of the rules, ascending; `fixed_in` are among them.
+
+        Limits `A z <= b` must not count groups.
+        """
+        limits = self.constraints
+        return replace(
+            self,
+            patterns=self.patterns.collapsed(rules),
+            fixed_in=tuple(int(i) for i in np.searchsorted(rules, fixed_in)),
+            fixed_out=(),
+            signs=None if self.signs is None else self.signs[rules],
+            constraints=None if limits is None else LinearConstraints(limits.A[:, rules], limits.b),
+        )
+
+    def with_blanks(self, n: int) -> LogisticProblem:
+        """Return the problem with n more rules, which hold nowhere and count for nothing."""
+        p = self.patterns
+        patterns = replace(
+            p,
+            activations=np.pad(p.activations, ((0, n), (0, 0))),
+            values=np.pad(p.values, (0, n)),
+            counts=np.pad(p.counts, (0, n)),
+        )
+        signs = None if self.signs is None else np.pad(self.signs, (0, n))
+        limits = None if self.constraints is None else self.constraints.with_blanks(n)
+        return replace(self, patterns=patterns, constraints=limits, signs=signs)
+
+    # --- the plain definitions ------------------------------------------------------------------
+
+    def fit(self, support: IntArray) -> Fit:
+        """Return the best weights and intercept of a selection, and H2."""
+        S = np.asarray(support, dtype=np.int64)
+        minimum = self._minimise(S, np.ones(len(S)))
+        return Fit(minimum.x[:-1], self.base + INTERCEPT * minimum.x[-1], minimum.loss)
+
+    def weights(self, support: IntArray) -> FloatArray:
+        """Return the best weights of a selection."""
+        return self.fit(support).weights
+
+    def loss(self, support: IntArray) -> float:
+        """Return H2 of a selection."""
+        return self.fit(support).loss
+
+    def tangent_at(self, support: IntArray) -> tuple[float, FloatArray]:
+        """Return H2 and its gradient at a selection."""
+        S = np.asarray(support, dtype=np.int64)
+        return self._tangent(S, np.ones(len(S)))
+
+    def tangent(self, z: FloatArray) -> tuple[float, FloatArray]:
+        """Return H2 and its gradient -(gamma/2) r^2 at any point of [0, 1]^m."""
+        z = np.asarray(z, dtype=np.float64)
+        if z.shape != (self.m,) or not ((z >= 0) & (z <= 1)).all():
+            raise InvalidParameter(f"z must have {self.m} entries between 0 and 1.")
+        S = np.flatnonzero(z)
+        return self._tangent(S, z[S])
+
+    def relaxed_weights(self, z: FloatArray) -> FloatArray:
+        """Return the best weights (m,) at a point of [0, 1]^m."""
+        S = np.flatnonzero(z)
+        w = np.zeros(self.m)
+        w[S] = self._minimise(S, z[S]).x[:-1] * np.sqrt(z[S])
+        return w
+
+    def _tangent(self, S: IntArray, z: FloatArray) -> tuple[float, FloatArray]:
+        full = np.zeros(self.m)
+        full[S] = z
+        constant, gains = self.dual_parts(self.relaxed_weights(full))
+        # By the dual point, not by the loss there: rounding then cannot make the cut too high.
+        return constant - float(gains[S] @ z), -gains
+
+    def dual_parts(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return C and (gamma/2) r^2 at the alpha of weights (m,) and the best intercept for them.
+
+        H2(z) is at least C less z' the other.
+        """
+        S = np.flatnonzero(w)
+        x = self.patterns.active(S) @ (self.patterns.values[S] * w[S])
+        ridge = np.full(1, 1.0 / self.gamma)
+        column = np.full((len(x), 1), INTERCEPT)
+        intercept = _newton(column, self.base + x, self._weights_of_classes, ridge, None)
+        x += INTERCEPT * intercept.x[0]
+        f, alpha = _loss(self.base + x, self._weights_of_classes)
+        by_intercept = 0.5 * self.gamma * INTERCEPT**2 * float(alpha.sum()) ** 2
+        r = self.patterns.values * self.patterns.sums(alpha)
+        return f + float(alpha @ x) - by_intercept, self.gains(r)
+
+    def _minimise(self, S: IntArray, z: FloatArray) -> Minimum:
+        """Return the minimum over u on S and the intercept, where w_i = sqrt(z_i) u_i.
+
+        |u|^2 / (2 gamma) is then the penalty w_i^2 / (2 gamma z_i) of fractional z.
+        """
+        active, weights = self._distinct(S)
+        columns = np.empty((len(active), len(S) + 1))
+        columns[:, :-1] = active * (self.patterns.values[S] * np.sqrt(z))
+        columns[:, -1] = INTERCEPT
+        base = np.full(len(active), self.base)
+        ridge = np.full(len(S) + 1, 1.0 / self.gamma)
+        signs = None
+        if self.signs is not None and np.any(self.signs[S]):
+            signs = np.append(self.signs[S], 0)
+        return _newton(columns, base, weights, ridge, signs)
+
+    @property
+    def _weights_of_classes(self) -> FloatArray:
+        return np.stack([self.patterns.positives, self.patterns.negatives])
+
+    def _distinct(self, S: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the distinct patterns of some rules (P', rules), and the weights of both classes.
+
+        Up to 2^k of them are told apart by one number each; many rules are left as they are.
+        """
+        active = self.patterns.active(S)
+        if len(S) > 52:
+            return active.astype(np.float64), self._weights_of_classes
+        keys = active @ (2.0 ** np.arange(len(S)))
+        distinct, which = np.unique(keys, return_inverse=True)
+        held = (distinct.astype(np.int64)[:, None] >> np.arange(len(S))) & 1
+        weights = [np.bincount(which, each, len(distinct)) for each in self._weights_of_classes]
+        return held.astype(np.float64), np.stack(weights)
+
+    # --- whose loss it is -----------------------------------------------------------------------
+
+    def has_same_loss(self, other: SelectionProblem) -> bool:
+        """Tell whether a tangent of one problem's loss is one of the other's."""
+        return (
+            isinstance(other, LogisticProblem)
+            and self.patterns is other.patterns
+            and self.gamma == other.gamma
+            and not self.has_other_signs(other)
+        )
+
+    def data_parts(self) -> Iterator[bytes]:
+        """Yield all numbers that the loss depends on, gamma left aside."""
+        p = self.patterns
+        for each in (p.activations, p.positives, p.negatives, p.values, p.counts):
+            yield np.ascontiguousarray(each).tobytes()
+
+
+# --- Newton's method ----------------------------------------------------------------------------
+
+
+class Minimum(NamedTuple):
+    """Where f(base + columns x) + x'ridge x / 2 is least, and its value there."""
+
+    x: FloatArray
+    loss: float
+
+
+def _loss(eta: FloatArray, weights: FloatArray) -> tuple[float, FloatArray]:
+    """Return f and alpha."""
+    alpha = np.zeros(len(eta))
+    return float(logistic_loss(eta, weights[0], weights[1], alpha)), alpha
+
+
+def _newton(
+    columns: FloatArray,
+    base: FloatArray,
+    weights: FloatArray,
+    ridge: FloatArray,
+    signs: IntArray | None,
+) -> Minimum:
+    """Minimise by Newton's method with halved steps; with `signs`, over x with s_i x_i >= 0.
+
+    `weights` are those of class 1 and class 0 (2, P).
+    """
+    x = np.zeros(columns.shape[1])
+    total = weights.sum(axis=0)
+    f, alpha = _loss(base, weights)
+    value, eta = f, base
+    for _ in range(MAX_STEPS):
+        odds = 1.0 / (1.0 + np.exp(-np.abs(eta)))
+        curvature = total * odds * (1.0 - odds)
+        A = columns.T @ (curvature[:, None] * columns) + np.diag(ridge)
+        slope = ridge * x - alpha @ columns
+        if signs is None:
+            step = -np.linalg.solve(A, slope)
+        else:
+            step = signed_weights(A, A @ x - slope, signs) - x
+        promised = -float(slope @ step)
+        if promised <= PRECISION * value:
+            break
+        share = 1.0
+        while True:
+            there = x + share * step
+            eta_there = base + columns @ there
+            f, alpha_there = _loss(eta_there, weights)
+            value_there = f + 0.5 * float(ridge @ there**2)
+            if value_there <= value - 0.1 * share * promised or share < 1e-6:
+                break
+            share *= 0.5
+        if value_there >= value:  # rounding: no step helps any more
+            break
+        x, eta, alpha, value = there, eta_there, alpha_there, value_there
+    return Minimum(x, value)

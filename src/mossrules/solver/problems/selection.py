@@ -1,0 +1,308 @@
+"""What may be selected: size, floor, fixings, limits and signs, the same whatever the loss.
+
+A problem adds a loss to it: the squared one in `problem`, the logistic one in `logistic`. All that
+methods, masters, frontiers and checks ask of a loss is named here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from mossrules._cached import cached_property
+from mossrules._checks import check_integer, check_number
+from mossrules._typing import FloatArray, IntArray
+from mossrules.exceptions import InfeasibleProblem, InvalidParameter
+from mossrules.solver.problems.linear_constraints import LinearConstraints
+
+__all__ = ["Fit", "SelectionProblem", "whole_counts"]
+
+MOST_CONDITION = 1e12  # gamma times the largest curvature: beyond it weights have no correct digits
+
+
+class Fit(NamedTuple):
+    """The best weights of a selection, the intercept beside them, and the loss."""
+
+    weights: FloatArray
+    intercept: float
+    loss: float
+
+
+class SelectionProblem(ABC):
+    """Select at most `max_rules` rules with at least `min_stability` counts and the least loss."""
+
+    max_rules: int
+    gamma: float
+    min_stability: int
+    fixed_in: Sequence[int]
+    fixed_out: Sequence[int]
+    constraints: LinearConstraints | None
+    signs: IntArray | None
+
+    def _check_conditions(self) -> None:
+        """Put the fields of the conditions into their final form, or say what is wrong."""
+        check = {
+            "max_rules": check_integer("max_rules", self.max_rules),
+            "gamma": check_number("gamma", self.gamma),
+            "min_stability": _whole_floor(self.min_stability),
+            "fixed_in": _positions("fixed_in", self.fixed_in, self.m),
+            "fixed_out": _positions("fixed_out", self.fixed_out, self.m),
+        }
+        for name, value in check.items():
+            object.__setattr__(self, name, value)
+        self._check_gamma()
+        self._check_fixings()
+        if self.constraints is not None and self.constraints.m != self.m:
+            raise InvalidParameter(
+                f"The constraints have {self.constraints.m} columns and there are "
+                f"{self.m} rules; give A one column per rule."
+            )
+        object.__setattr__(self, "signs", _signs(self.signs, self.m))
+        _check_floor(self)
+
+    @property
+    @abstractmethod
+    def largest_curvature(self) -> float:
+        """What the loss curves by at most in the weight of one rule."""
+
+    def _check_gamma(self) -> None:
+        """Refuse a gamma at which weights are lost in rounding."""
+        if self.gamma * self.largest_curvature > MOST_CONDITION:
+            raise InvalidParameter(
+                f"gamma is {self.gamma:g}; with these rules, weights are lost in rounding above "
+                f"{MOST_CONDITION / self.largest_curvature:.2g}."
+            )
+
+    def _check_fixings(self) -> None:
+        both = sorted(set(self.fixed_in) & set(self.fixed_out))
+        if both:
+            raise InvalidParameter(f"Rules {both} are both fixed in and fixed out; choose one.")
+        if len(self.fixed_in) > self.max_rules:
+            raise InfeasibleProblem(
+                f"{len(self.fixed_in)} rules are fixed in and max_rules is {self.max_rules}; raise "
+                "max_rules or fix fewer."
+            )
+
+    # --- what there is --------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def counts(self) -> IntArray:
+        """Number of trees in which each rule appears."""
+
+    @property
+    def m(self) -> int:
+        """Number of candidate rules."""
+        return len(self.counts)
+
+    @cached_property
+    def free(self) -> IntArray:
+        """Positions of the rules that are neither fixed in nor fixed out, ascending."""
+        decided = [*self.fixed_in, *self.fixed_out]
+        return np.setdiff1d(np.arange(self.m), np.array(decided, dtype=np.int64))
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there are limits `A z <= b` on the selection or signs of weights."""
+        return self.constraints is not None or self.signs is not None
+
+    @property
+    def size(self) -> int:
+        """Rules in a best selection: another rule never raises H2 nor lowers H1."""
+        return min(self.max_rules, len(self.fixed_in) + len(self.free))
+
+    @cached_property
+    def most_stable(self) -> IntArray:
+        """The selection of the largest H1, limits `A z <= b` left aside; ascending positions."""
+        order = self.free[np.argsort(-self.counts[self.free], kind="stable")]
+        fixed = np.array(self.fixed_in, dtype=np.int64)
+        return np.sort(np.concatenate([fixed, order[: self.size - len(fixed)]]))
+
+    @cached_property
+    def largest_stability(self) -> int:
+        """The largest H1 of any selection, `eps_max` (limits `A z <= b` left aside)."""
+        return self.stability(self.most_stable)
+
+    @cached_property
+    def reachable(self) -> IntArray | None:
+        """The selection of the largest H1 that keeps all limits, or None where none keeps them."""
+        if self.constraints is None:
+            return self.most_stable
+        return self.constraints.cheapest(
+            -self.counts.astype(np.float64),
+            self.max_rules,
+            self.fixed_in,
+            self.fixed_out,
+        )
+
+    @property
+    def eps_max(self) -> int:
+        """The largest H1 of a selection that keeps all limits; 0 where none does."""
+        return 0 if self.reachable is None else self.stability(self.reachable)
+
+    def at(self, min_stability: int) -> Self:
+        """Return the same problem at another floor."""
+        # Not `replace`, which would check all data again: a frontier makes thousands of these.
+        other = copy(self)
+        object.__setattr__(other, "min_stability", _whole_floor(min_stability))
+        _check_floor(other)
+        return other
+
+    def restricted(self, fixed_out: Iterable[int], constraints: LinearConstraints | None) -> Self:
+        """Return the same problem with more rules fixed out, and other limits."""
+        other = copy(self)
+        out = tuple(sorted({*self.fixed_out, *map(int, fixed_out)}))
+        object.__setattr__(other, "fixed_out", out)
+        object.__setattr__(other, "constraints", constraints)
+        for name in ("free", "most_stable", "largest_stability", "reachable"):
+            vars(other).pop(name, None)
+        if not set(out).isdisjoint(self.fixed_in):
+            raise InfeasibleProblem("A rule would be both fixed in and fixed out; fix fewer.")
+        _check_floor(other)
+        return other
+
+    # --- selections -------------------------------------------------------------------------------
+
+    def stability(self, support: IntArray) -> int:
+        """Return H1 of a selection."""
+        return int(self.counts[np.asarray(support, dtype=np.int64)].sum())
+
+    def is_feasible(self, support: IntArray) -> bool:
+        """Tell whether a selection meets every condition of the problem."""
+        chosen = {int(i) for i in support}
+        return (
+            len(chosen) == len(support) <= self.max_rules
+            and chosen.issubset(range(self.m))
+            and self.stability(support) >= self.min_stability
+            and chosen.issuperset(self.fixed_in)
+            and chosen.isdisjoint(self.fixed_out)
+            and (self.constraints is None or self.constraints.holds(support))
+        )
+
+    def has_other_signs(self, other: SelectionProblem) -> bool:
+        """Tell whether weights have other signs than in another problem."""
+        if self.signs is None or other.signs is None:
+            return self.signs is not other.signs
+        return not np.array_equal(self.signs, other.signs)
+
+    def gains(self, r: FloatArray) -> FloatArray:
+        """Return (gamma/2) r_i^2 of every rule, where its sign is not the wrong one; 0 there.
+
+        With r = q - G w this is the rate -dH2/dz_i at which the loss falls.
+        """
+        if self.signs is not None:
+            r = np.where(self.signs * r < 0, 0.0, r)
+        return np.asarray(0.5 * self.gamma * r**2, dtype=np.float64)
+
+    @abstractmethod
+    def with_blanks(self, n: int) -> Self:
+        """Return the problem with n more rules, which hold nowhere and count for nothing."""
+
+    # --- what methods ask of the loss -----------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def null_loss(self) -> float:
+        """The loss of no rule at all: the scale of all others."""
+
+    @abstractmethod
+    def fit(self, support: IntArray) -> Fit:
+        """Return the best weights of a selection, and its loss H2."""
+
+    @abstractmethod
+    def weights(self, support: IntArray) -> FloatArray:
+        """Return the best weights of a selection."""
+
+    @abstractmethod
+    def loss(self, support: IntArray) -> float:
+        """Return H2 of a selection."""
+
+    @abstractmethod
+    def tangent_at(self, support: IntArray) -> tuple[float, FloatArray]:
+        """Return H2 and its gradient in z at a selection."""
+
+    @abstractmethod
+    def tangent(self, z: FloatArray) -> tuple[float, FloatArray]:
+        """Return H2 and its gradient at any point of [0, 1]^m."""
+
+    @abstractmethod
+    def relaxed_weights(self, z: FloatArray) -> FloatArray:
+        """Return the best weights (m,) at a point of [0, 1]^m."""
+
+    @abstractmethod
+    def dual_parts(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return C and g (m,) of the lower bound H2(z) >= C - g'z that weights w (m,) give."""
+
+    @abstractmethod
+    def has_same_loss(self, other: SelectionProblem) -> bool:
+        """Tell whether a tangent of one problem's loss is one of the other's."""
+
+    @abstractmethod
+    def data_parts(self) -> Iterator[bytes]:
+        """Yield all numbers that the loss depends on, gamma left aside."""
+
+    def __repr__(self) -> str:
+        extras = [
+            f", {len(part)} {name}"
+            for part, name in ((self.fixed_in, "fixed in"), (self.fixed_out, "fixed out"))
+            if part
+        ]
+        if self.constraints is not None:
+            extras.append(f", {self.constraints!r}")
+        if self.signs is not None:
+            extras.append(f", {np.count_nonzero(self.signs)} signs")
+        return (
+            f"{type(self).__name__}(m={self.m:,}, max_rules={self.max_rules}, "
+            f"gamma={self.gamma:g}, min_stability={self.min_stability} of "
+            f"{self.largest_stability}{''.join(extras)})"
+        )
+
+
+# --- checks -------------------------------------------------------------------------------------
+
+
+def _check_floor(problem: SelectionProblem) -> None:
+    if problem.min_stability > problem.largest_stability:
+        raise InfeasibleProblem(
+            f"min_stability is {problem.min_stability}, but no {problem.max_rules} rules that may "
+            f"be selected have more than {problem.largest_stability} counts together; ask for at "
+            "most that."
+        )
+
+
+def whole_counts(counts: Any) -> IntArray:
+    """Return counts as integers; proportions are a likely mistake."""
+    counts = np.asarray(counts)
+    if counts.dtype.kind not in "iu" and not np.array_equal(counts, np.round(counts)):
+        raise InvalidParameter(
+            "The counts are not whole numbers; pass the number of trees of each rule, not a share."
+        )
+    return np.asarray(counts, dtype=np.int64)
+
+
+def _whole_floor(value: Any) -> int:
+    """Return the least integer that is at least `value`, as H1 is a sum of integers.
+
+    A share of a whole number may come out a rounding error above one.
+    """
+    floor = check_number("min_stability", value, least=0)
+    return int(np.ceil(floor * (1.0 - 1e-12)))
+
+
+def _signs(values: Any, m: int) -> IntArray | None:
+    """Return the signs of weights; None if all are free."""
+    if values is None:
+        return None
+    signs = np.asarray(values)
+    if signs.shape != (m,) or not np.isin(signs, (-1, 0, 1)).all():
+        raise InvalidParameter(f"signs must be {m} numbers, one per rule, each -1, 0 or 1.")
+    return signs.astype(np.int64) if signs.any() else None
+
+
+def _positions(name: str, values: Sequence[int], m: int) -> tuple[int, ...]:
+    found = sorted({check_integer(name, value, least=0, most=m - 1) for value in values})
+    return tuple(found)

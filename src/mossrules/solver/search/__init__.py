@@ -1,0 +1,1 @@
+"""Branch and bound, and the heuristics it starts from."""

@@ -1,0 +1,109 @@
+"""Selections brought to the size and to the floor of a problem, at little cost in loss.
+
+Notation (shapes in brackets; the rest as in `problem`), with A = G + I/gamma
+    B    inverse of A_SS                                                   (k, k)
+    w    B q_S, the weights                                                (k,)
+    P    B G_S.                                                            (k, m)
+    a    q - G_.S w, what each rule has in common with the residual        (m,)
+    d    A_jj - G_jS P_.j, what S leaves of each rule                      (m,)
+
+The loss rises by w_i^2 / (2 B_ii) without rule i of S, and falls by a_j^2 / (2 d_j) with rule j.
+Without i, a_j is a_j + P_ij w_i / B_ii and d_j is d_j + P_ij^2 / B_ii, which gives every swap.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mossrules._typing import FloatArray, IntArray
+from mossrules.solver.problems.squared import Problem
+
+__all__ = ["lifted", "resized"]
+
+
+def resized(problem: Problem, support: IntArray, lambda_2: float = 0.0) -> IntArray:
+    """Drop or add rules, the cheapest or best first, until the selection has the problem's size."""
+    S = _cut(problem, support, lambda_2)
+    free = np.zeros(problem.m, dtype=bool)
+    free[problem.free] = True
+    free[S] = False
+    while len(S) < problem.size:
+        gain = _Exchange.of(problem, S).fall_by_adding() + lambda_2 * problem.statistics.counts
+        best = int(np.argmax(np.where(free, gain, -np.inf)))
+        free[best] = False
+        S = np.append(S, best)
+    return np.sort(S)
+
+
+def lifted(problem: Problem, support: IntArray) -> IntArray:
+    """Swap rules for ones with more counts, the least loss per count first, up to the floor.
+
+    A selection of full size that no swap lifts has the largest counts there are, so this ends well.
+    """
+    counts = problem.statistics.counts
+    S = support.copy()
+    while (missing := problem.min_stability - problem.stability(S)) > 0:
+        gained = (counts[None, :] - counts[S, None]).astype(np.float64)
+        gained[np.isin(S, problem.fixed_in)] = 0
+        allowed = np.zeros(problem.m, dtype=bool)
+        allowed[problem.free] = True
+        allowed[S] = False
+        gained[:, ~allowed] = 0
+        rise = _Exchange.of(problem, S).rise_by_swapping()
+        rate = np.full_like(rise, np.inf)
+        np.divide(rise, np.minimum(gained, missing), out=rate, where=gained > 0)
+        out, into = np.unravel_index(int(np.argmin(rate)), rate.shape)
+        if gained[out, into] <= 0:
+            raise AssertionError("A selection below the floor has no swap that lifts it.")
+        S[out] = into
+    return np.sort(S)
+
+
+def _cut(problem: Problem, S: IntArray, lambda_2: float) -> IntArray:
+    """Drop rules by the rise in loss, w_i^2 / (2 B_ii), and the counts that go with them."""
+    if len(S) <= problem.size:
+        return S
+    exchange = _Exchange.of(problem, S)
+    B, w = exchange.B, exchange.w
+    worth = lambda_2 * problem.statistics.counts[S]
+    worth[np.isin(S, problem.fixed_in)] = np.inf
+    while len(S) > problem.size:
+        out = int(np.argmin(0.5 * w**2 / np.diagonal(B) + worth))
+        column = B[:, out] / B[out, out]
+        rest = np.arange(len(S)) != out
+        # The inverse and the weights without one rule, by the formula for a block.
+        w = (w - column * w[out])[rest]
+        B = (B - np.outer(column, B[out]))[np.ix_(rest, rest)]
+        S, worth = S[rest], worth[rest]
+    return S
+
+
+class _Exchange(NamedTuple):
+    """What changes of a selection S cost, in the notation above."""
+
+    B: FloatArray
+    w: FloatArray
+    P: FloatArray
+    a: FloatArray
+    d: FloatArray
+
+    @classmethod
+    def of(cls, problem: Problem, S: IntArray) -> _Exchange:
+        data, ridge = problem.statistics, 1.0 / problem.gamma
+        rows = data.G[S]
+        B: FloatArray = np.linalg.inv(rows[:, S] + ridge * np.eye(len(S))).astype(np.float64)
+        w, P = B @ data.q[S], B @ rows
+        d = np.diagonal(data.G) - (rows * P).sum(axis=0) + ridge
+        return cls(B, w, P, data.q - w @ rows, np.maximum(d, ridge))
+
+    def fall_by_adding(self) -> FloatArray:
+        """Return the fall in loss by each rule (m,)."""
+        return 0.5 * self.a**2 / self.d
+
+    def rise_by_swapping(self) -> FloatArray:
+        """Return the rise in loss by each rule of S in exchange for each rule (k, m)."""
+        b = np.diagonal(self.B)[:, None]
+        w = self.w[:, None]
+        return 0.5 * w**2 / b - 0.5 * (self.a + self.P * w / b) ** 2 / (self.d + self.P**2 / b)

@@ -1,0 +1,264 @@
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold
+
+from mossrules import MossClassifier, MossRegressor, RuleSet
+from mossrules.baselines import SirusClassifier
+from mossrules.display.report import collect
+from mossrules.display.report.data import TargetSummary
+from mossrules.exceptions import InvalidParameter, UnsupportedType
+
+N = 240
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return columns of every kind, some values missing, and a target that depends on them."""
+    draw = np.random.default_rng(5)
+    X = pd.DataFrame(
+        {
+            "age": draw.integers(20, 80, N).astype(float),
+            "dose": draw.gamma(2.0, 3.0, N),
+            "smoker": draw.random(N) < 0.3,
+            "site": draw.choice(["north", "south", "<b>east</b>"], N, p=[0.5, 0.4, 0.1]),
+            "grade": pd.Categorical(
+                draw.choice(["low", "mid", "high"], N), ["low", "mid", "high"], ordered=True
+            ),
+        }
+    )
+    y = 2.0 * (X["age"] > 50) + 3.0 * X["smoker"] + (X["site"] == "south") - 0.1 * X["dose"]
+    X.loc[::7, "dose"] = np.nan
+    X.loc[::11, "site"] = None
+    X.loc[[3, 4], "site"] = "rare"
+    return X, (y + draw.normal(0.0, 0.5, N)).rename("pain")
+
+
+@pytest.fixture(scope="module")
+def model(rows):
+    """Return a fitted model."""
+    return MossRegressor(6, n_trees=150, random_state=0).fit(*rows)
+
+
+@pytest.fixture(scope="module")
+def report(rows, model):
+    """Return its report, with folds and a learner beside it."""
+    learners = {"a line": LineOfAge()}
+    return collect(model, *rows, cv=KFold(3), points=[1.0, 0.9, 0.8, 0.7], learners=learners)
+
+
+class LineOfAge(LinearRegression):
+    """A learner without rules, which looks at one column."""
+
+    def fit(self, X, y):
+        """Look at the age alone."""
+        return super().fit(np.asarray(X["age"])[:, None], y)
+
+    def predict(self, X):
+        """Look at the age alone."""
+        return super().predict(np.asarray(X["age"])[:, None])
+
+
+def passes(test, value):
+    """Tell whether a value passes a test of the report, by what the page's script does."""
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    if "levels" in test:
+        return ((None if missing else value) in test["levels"]) == test["inside"]
+    if missing:
+        return test["missing"]
+    over = test["above"] is None or value > test["above"]
+    return test["present"] and over and (test["most"] is None or value <= test["most"])
+
+
+def test_points_have_the_rules_that_models_on_the_trade_off_have(report, rows):
+    """Rules, weights and exports of a point are of one rule set, and tests hold where rules do."""
+    X, _ = rows
+    content = report.content()
+    records = X.astype(object).where(X.notna(), None).to_dict("records")
+    for point in content["points"]:
+        rule_set = RuleSet.from_json(point["exports"]["json"])
+        assert [content["rules"][i]["text"] for i in point["rules"]] == rule_set.texts
+        assert point["weights"] == rule_set.weights.tolist()
+        assert point["exports"]["text"] == rule_set.to_text()
+        expected = rule_set.predict(X)
+        for row, value in zip(records, expected, strict=True):
+            total = point["intercept"]
+            for position, weight in zip(point["rules"], point["weights"], strict=True):
+                tests = content["rules"][position]["tests"]
+                if all(passes(test, row[test["feature"]]) for test in tests):
+                    total += weight
+            assert total == value
+
+
+def test_the_fitted_model_is_on_it_and_points_go_down_in_stability(report, model, rows):
+    """The point shown first is the model itself; others trade stability for fit."""
+    chosen = report.points[report.chosen]
+    assert chosen.exports["json"] == model.rules_.to_json()
+    assert chosen.certificate.gap == model.solution_.gap
+    assert chosen.training == pytest.approx(model.score(*rows), abs=1e-12)
+    shares = [point.stability for point in report.points]
+    assert shares == sorted(shares, reverse=True)
+    assert len(report.points) >= 3
+    assert chosen.certificate.sentence.startswith("Proven: no other choice of at most 6")
+
+
+def test_folds_count_how_often_each_rule_came_out(report, model, rows):
+    """At its share, each fold's own fit has the rule or has not."""
+    X, y = rows
+    point = report.points[report.chosen]
+    fits = [
+        MossRegressor(6, n_trees=150, random_state=0, stability=point.stability, gap=0.01)
+        .fit(X.iloc[train], y.iloc[train])
+        .rules_
+        for train, _ in KFold(3).split(X)
+    ]
+    assert list(point.found) == [sum(rule in each for each in fits) for rule in model.rules_]
+    scores = [
+        1.0 - np.mean((y.iloc[test] - fit.predict(X.iloc[test])) ** 2) / np.var(y.iloc[test])
+        for fit, (_, test) in zip(fits, KFold(3).split(X), strict=True)
+    ]
+    assert point.evaluated.score == pytest.approx(np.mean(scores))
+
+
+def test_other_learners_are_measured_on_the_same_folds(report, rows):
+    """A learner without rules has a score and no Dice."""
+    X, y = rows
+    (line,) = report.baselines
+    scores = [
+        LineOfAge().fit(X.iloc[train], y.iloc[train]).score(X.iloc[test], y.iloc[test])
+        for train, test in KFold(3).split(X)
+    ]
+    assert line.score == pytest.approx(np.mean(scores))
+    assert line.score_se == pytest.approx(np.std(scores, ddof=1) / np.sqrt(3))
+    assert line.dice is None
+
+
+def test_columns_are_summed_up_without_single_rows(report, rows):
+    """Quantiles and shares are those of pandas; levels of a few rows are not named."""
+    X, y = rows
+    content = report.content()["data"]
+    columns = {each["name"]: each for each in content["columns"]}
+    inner = X["dose"].quantile([0.05, 0.25, 0.5, 0.75, 0.95])
+    assert columns["dose"]["quantiles"] == pytest.approx(inner.tolist())
+    assert columns["dose"]["missing"] == pytest.approx(X["dose"].isna().mean())
+    levels = dict(map(tuple, columns["site"]["levels"]))
+    assert levels.keys() == {"north", "south", "<b>east</b>"}
+    assert levels["north"] == pytest.approx((X["site"] == "north").mean())
+    assert columns["site"]["others"] == pytest.approx(2 / N)
+    assert dict(map(tuple, columns["smoker"]["levels"]))[True] == pytest.approx(X["smoker"].mean())
+    assert columns["grade"]["choices"] == ["low", "mid", "high"]
+    assert columns["age"]["used"]
+    assert content["target"]["quantiles"] == pytest.approx(
+        y.quantile([0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
+    )
+
+
+def test_everything_is_json_and_says_how_to_make_it_again(report, model):
+    """No NaN is left; settings, seed, releases and the source are there."""
+    content = report.content()
+    assert json.loads(json.dumps(content, allow_nan=False)) == content
+    assert ("random_state", "0") in report.settings
+    assert len(report.settings) == len(model.get_params())
+    assert {"mossrules", "python", "packages", "date", "commit", "source"} <= content["made"].keys()
+    assert (
+        repr(report)
+        == f"ReportData({len(report.points)} points, {len(report.rules)} rules, 3 folds)"
+    )
+
+
+def test_without_rows_there_is_the_trade_off_alone(model):
+    """What training knows is enough for the points and for trying values."""
+    found = collect(model, points=5).content()
+    assert found["folds"] is None
+    assert found["baselines"] == []
+    assert all(point["evaluated"] is None for point in found["points"])
+    typical = {each["name"]: each["typical"] for each in found["data"]["columns"]}
+    assert all(value is not None for value in typical.values())
+    assert found["data"]["rows"] == N
+
+
+def test_classifiers_have_shares_of_the_log_loss(rows):
+    """Of a model and of baselines alike: 1 minus the log-loss over that of the training share."""
+    X, y = rows
+    labels = pd.Series(np.where(y > y.median(), "yes", "no"), name="pain")
+    sirus = SirusClassifier(4, n_trees=60, random_state=0)
+    model = MossClassifier(4, n_trees=60, random_state=0).fit(X, labels)
+    report = collect(model, X, labels, cv=KFold(3), points=[1.0], learners={"SIRUS": sirus})
+    dealt = collect(model, X, labels, cv=3, points=[1.0], learners={"MOSS": model})
+    assert dealt.baselines[0].score == pytest.approx(dealt.points[-1].evaluated.score, abs=0.02)
+    expected = []
+    for train, test in KFold(3).split(X):
+        none = DummyClassifier(strategy="prior").fit(X.iloc[train], labels[train])
+        chances = sirus.fit(X.iloc[train], labels[train]).predict_proba(X.iloc[test])
+        losses = [
+            log_loss(labels[test], each) for each in (chances, none.predict_proba(X.iloc[test]))
+        ]
+        expected.append(1.0 - losses[0] / losses[1])
+    assert report.baselines[0].score == pytest.approx(np.mean(expected), abs=1e-3)
+    chances = model.predict_proba(X)
+    alone = log_loss(labels, np.tile(np.mean([labels == "no", labels == "yes"], axis=1), (N, 1)))
+    training = 1.0 - log_loss(labels, chances) / alone
+    assert report.points[report.chosen].training == pytest.approx(training, abs=1e-3)
+    assert (report.link, report.outcome, report.target) == ("logit", "yes", "pain")
+    assert report.title == "Rules for pain = yes"
+    assert report.content()["data"]["target"]["share"] == pytest.approx((labels == "yes").mean())
+
+
+def test_infinite_levels_are_texts_and_infinite_numbers_are_nothing():
+    """JSON has neither; a reader can still choose such a level."""
+    levels = pd.Categorical([1.0, np.inf] * 20)
+    y = np.tile([0.0, 1.0], 20)
+    model = MossRegressor(1, n_trees=10, max_features=1.0).fit({"a": levels}, y)
+    content = collect(model, {"a": levels}, y, cv=None).content()
+    (column,) = content["data"]["columns"]
+    (rule,) = content["rules"]
+    assert column["choices"] == [1.0, "inf"]
+    assert {"inf", 1.0} & set(rule["tests"][0]["levels"])
+    shown = replace(collect(model), target_summary=TargetSummary("number", mean=np.inf))
+    assert shown.content()["data"]["target"]["mean"] is None
+    json.dumps(content, allow_nan=False)
+
+
+def test_whole_levels_too_large_for_scripts_are_texts():
+    """Two of them that one double stands for stay two."""
+    levels = pd.Categorical([2**53, 2**53 + 1, 7, 7] * 10)
+    y = np.tile([0.0, 1.0, 3.0, 3.0], 10)
+    model = MossRegressor(2, n_trees=20, max_features=1.0, random_state=0).fit({"a": levels}, y)
+    content = collect(model, {"a": levels}, y, cv=None).content()
+    (column,) = content["data"]["columns"]
+    assert column["choices"] == [7, "9007199254740992", "9007199254740993"]
+    tested = {each for rule in content["rules"] for each in rule["tests"][0]["levels"]}
+    assert tested <= {*column["choices"], None}
+
+
+def test_a_constant_target_has_a_report_too():
+    """One point without rules: the mean is the model."""
+    X, y = {"a": [1.0, 2.0, 3.0, 4.0]}, [2.0, 2.0, 2.0, 2.0]
+    report = collect(MossRegressor(3, n_trees=5).fit(X, y), X, y, cv=2)
+    assert [len(point.rules) for point in report.points] == [0]
+    json.dumps(report.content(), allow_nan=False)
+
+
+def test_what_has_no_single_trade_off_is_refused(rows):
+    """Each refusal says what to do."""
+    X, y = rows
+    thirds = pd.cut(y, 3, labels=["a", "b", "c"]).astype(str)
+    several = MossClassifier(2, n_trees=20).fit(X[["age", "smoker"]], thirds)
+    with pytest.raises(InvalidParameter, match=r"3 classes.*model.estimators_\['a'\]"):
+        collect(several)
+    with pytest.raises(UnsupportedType, match="no trade-off"):
+        collect(LinearRegression())
+    with pytest.raises(NotFittedError):
+        collect(MossRegressor())
+    with pytest.raises(InvalidParameter, match="X and y together"):
+        collect(several.estimators_["a"], X)
+    with pytest.raises(InvalidParameter, match="learners is 'all'"):
+        collect(several.estimators_["a"], X[["age", "smoker"]], thirds == "a", cv=2, learners="all")

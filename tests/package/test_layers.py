@@ -1,0 +1,97 @@
+"""Where each room stands: a module imports only from rooms above its own, and nothing in a ring."""
+
+import ast
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import mossrules
+
+PACKAGE = Path(mossrules.__file__).parent
+LAYERS = [  # of rooms; what stands in no folder is below all of them, or above as named here
+    {"data"}, {"candidates", "statistics"}, {"solver"}, {"frontier"}, {"model"},
+    {"learning", "constraints"}, {"stability"}, {"estimators"}, {"baselines"}, {"evaluation"},
+    {"display"}, {"experiments"}, {"cli"}, {"__main__", "__init__"},
+]  # fmt: skip
+RANK = {room: rank for rank, rooms in enumerate(LAYERS, start=1) for room in rooms}
+MODULES = {
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+
+def module_of(name):
+    """Return the module that a dotted name stands for; a package is its `__init__`."""
+    return name if name in MODULES else f"{name}.__init__"
+
+
+def rank_of(module):
+    """Return the layer of a module; 0 for what all rooms may use."""
+    return RANK.get(module.split(".")[1], 0)
+
+
+def imports_of(path):
+    """Return the modules of the package that a file imports anywhere, but for types alone."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = [ast.Pass()]
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mossrules"):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if module_of(name) in MODULES else node.module for name in names}
+    return {module_of(name) for name in found}
+
+
+IMPORTS = {module: imports_of(path) for module, path in MODULES.items()}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_from_rooms_above_its_own(module):
+    """Imports follow the order of the rooms."""
+    wrong = [name for name in IMPORTS[module] if rank_of(name) > rank_of(module)]
+    assert wrong == []
+
+
+def test_no_modules_import_each_other_in_a_ring():
+    """There is an order in which all modules can be read, each after what it imports."""
+    assert len([*TopologicalSorter(IMPORTS).static_order()]) == len(MODULES)
+
+
+def test_importing_the_package_loads_none_of_the_heavy_libraries():
+    """numba, scikit-learn, narwhals and frame libraries wait until they are used."""
+    heavy = [
+        "numba",
+        "sklearn",
+        "scipy",
+        "narwhals",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "rich",
+        "numpy",
+    ]
+    code = f"import sys, mossrules; print([name for name in {heavy} if name in sys.modules])"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
+
+
+def test_finding_candidates_needs_no_frame_library():
+    """The core works on arrays and dicts where pandas, polars and pyarrow are not installed."""
+    code = (
+        "import sys\n"
+        "for name in ('pandas', 'polars', 'pyarrow'): sys.modules[name] = None\n"
+        "import numpy as np, mossrules\n"
+        "X = np.random.default_rng(0).normal(size=(100, 3))\n"
+        "print(mossrules.find_candidates(X, X[:, 0], n_trees=10))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "x0" in result.stdout

@@ -1,0 +1,154 @@
+"""The benchmarks at toy sizes: that they measure what they say, not how fast anything is."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks import __main__ as command
+from benchmarks import _harness as harness
+from benchmarks import agreement, authors_way, big, forest, path, statistics
+from benchmarks._data import synthetic
+from benchmarks._harness import Bound, Figure, Report
+
+from mossrules import Rule
+from mossrules.candidates.rules import Range
+
+
+@pytest.mark.parametrize(
+    ("relation", "measured", "met"),
+    [(">=", 2.0, True), (">=", 1.9, False), ("<=", 2.0, True), ("<", 2.0, False)],
+)
+def test_a_figure_knows_whether_it_is_as_asked(relation, measured, met):
+    """Bounds are checked as written, and no bound gives no verdict."""
+    assert Figure("speed", measured, asked=Bound(relation, 2.0)).met is met
+    assert Figure("speed", measured).met is None
+
+
+def test_a_report_is_written_whole_and_reads_back(tmp_path):
+    """The file holds figures, verdicts and environment; no temporary file is left."""
+    report = Report("toy", [Figure("speed", 3.0, "times", Bound(">=", 2))])
+    written = harness.write_report(report, tmp_path, quick=False, taken=1.0)
+    content = json.loads(written.read_text())
+    assert [file.name for file in tmp_path.iterdir()] == ["toy.json"]
+    assert content["figures"][0]["met"] is True
+    assert {"python", "cpus", "packages", "commit"} <= content["environment"].keys()
+    assert "met" in harness.show(report, quick=False)
+    assert "MISSED" in harness.show(
+        Report("toy", [Figure("speed", 1.0, asked=Bound(">=", 2))]), quick=False
+    )
+
+
+def test_a_busy_machine_gives_a_warning():
+    """Figures taken beside other work carry a warning."""
+    assert "WARNING" in harness.show(Report("toy", busy_cores=0.9), quick=False)
+    assert "WARNING" not in harness.show(Report("toy", busy_cores=0.0), quick=False)
+
+
+def test_a_failing_subject_counts_and_a_skipped_one_does_not(tmp_path, monkeypatch, capsys):
+    """The exit status counts errors only, and later subjects still run."""
+
+    def fail(*, quick):
+        raise RuntimeError(f"broken, quick={quick}")
+
+    def skip(*, quick):
+        raise harness.Skipped(f"not here, quick={quick}")
+
+    monkeypatch.setattr(forest, "run", fail)
+    monkeypatch.setattr(path, "run", skip)
+    assert command.main(["forest", "path", "--quick", "--out", str(tmp_path)]) == 1
+    printed = capsys.readouterr()
+    assert "skipped: not here" in printed.out
+    assert "broken" in printed.err
+    assert json.loads((tmp_path / "path-quick.json").read_text())["skipped"]
+
+
+def test_forest_times_are_positive():
+    """Both forests are grown and timed."""
+    times = forest.time_both(400, depth=2, reference_trees=4, repeats=1)
+    assert min(times["ours"], times["scikit-learn"]) > 0
+
+
+def test_statistics_agree_with_blas():
+    """G is that of the explicit columns; q differs by the target's grid only."""
+    timed = statistics.compare_times(2_000, 40, repeats=1)
+    assert timed["error of G"] < 1e-9
+    assert timed["error of q"] < 1e-6
+
+
+def test_peak_memory_sees_what_is_allocated():
+    """An array of 32 MB shows, though it is gone at the end."""
+    try:
+        with harness.PeakMemory() as peak:
+            np.ones(4_000_000)
+    except harness.Skipped as reason:
+        pytest.skip(str(reason))
+    assert 30 < peak.grown < 60
+
+
+def test_a_fresh_process_returns_its_result():
+    """A child process runs a subject's function and hands back its value."""
+    found = harness.in_fresh_process("benchmarks._harness:environment")
+    assert found["packages"] == harness.environment()["packages"]
+
+
+def test_texts_become_the_rules_they_mean():
+    """Codes of the notebook start at 0, ours at 1."""
+    texts = frozenset(["age|2.5|R", "age|6.0|L", "income|0.5|L"])
+    expected = Rule.of([Range("age", low=4, high=7), Range("income", high=1)])
+    assert path.canonical(texts) == expected
+
+
+def test_both_forms_of_the_notebook_give_the_same():
+    """get_dummies and pivot make the same columns."""
+    X, y = synthetic(300, 6, seed=0)
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    first, second = (
+        authors_way.notebook_candidates(table, y, n_trees=10, seed=0, n_jobs=1, form=form)
+        for form in ("dummies", "pivot")
+    )
+    assert first.rules == second.rules
+    assert first.counts == second.counts
+    np.testing.assert_array_equal(first.G, second.G)
+
+
+def test_distinct_rules_are_counted_once_each():
+    """First positions and numbers of appearances."""
+    a, b = frozenset(["x|1|L"]), frozenset(["x|1|R"])
+    assert authors_way.distinct_rules([a, b, a, a]) == ([0, 1], [3, 1])
+
+
+def test_paths_find_the_same_number_of_rules(monkeypatch):
+    """Both paths find about as many rules."""
+    monkeypatch.setattr(path, "N_TREES", 30)
+    X, y = synthetic(600, 6, seed=0)
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    figures = {figure.name: figure.measured for figure in path.check_rules(table, y, 2)}
+    assert 0.5 < figures["distinct rules, ours over theirs"] < 2
+
+
+def test_equal_forests_do_not_differ():
+    """Forests compared with themselves have no difference anywhere."""
+    data, _ = agreement.encode_codes(*synthetic(200, 6, seed=0))
+    pools = [agreement.our_proportions(data, 40, seed) for seed in range(2)]
+    figures, worst = agreement.compare("toy", pools, pools, 40)
+    assert figures[1].measured == 0
+    assert all(row["ours"] == row["scikit-learn"] for row in worst)
+
+
+def test_big_files_are_measured_pass_by_pass(tmp_path):
+    """Each pass has its seconds, together those of the whole, and others grow trees beside it."""
+    written = str(tmp_path / "rows.parquet")
+    big.write_rows(written, 1500)
+    found = big.measure(written, n_trees=8)
+    assert found["seconds"] == pytest.approx(sum(found["passes"].values()))
+    assert [*found["passes"]][:3] == ["numbering rows", "reading columns", "binning"]
+    assert found["peak MB"] > 0
+    other = big.measure_other(written, "scikit-learn", n_trees=4)
+    assert other["rows"] == 1500
+    assert other["seconds"] > 4 * other["a tree"]
+    ours, others = [{"rows": 10, **found}, {"rows": 1500, **found}], [other]
+    assert [each.measured for each in big._figures(ours, others)][:2] == [
+        found["peak MB"],
+        pytest.approx(1 / 150),
+    ]

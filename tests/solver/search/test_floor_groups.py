@@ -1,0 +1,148 @@
+"""Floors that share a tree."""
+
+import numpy as np
+import pytest
+
+from mossrules.solver import branch_and_bound, heuristics, ladders
+from mossrules.solver.options import Clock, Options
+from mossrules.solver.result import Status
+from mossrules.solver.search.branch_and_bound import solve_by_branch_and_bound
+from mossrules.solver.search.floor_groups import climb, make_ladders
+from support.cases import hard_problem, mixed_problem, swap_nothing, wild_problem
+from support.oracles import brute_force
+
+ROUNDING = 1e-12  # of yy/2
+WIDE = 1e9  # a span that puts all floors on one ladder
+
+
+def unlimited():
+    """Return a clock without a limit."""
+    return Clock(None)
+
+
+def spread_floors(problem, number):
+    """Return floors from the largest stability down, evenly spread, without repeats."""
+    top = problem.largest_stability
+    return sorted({int(floor) for floor in np.linspace(0, top, number)}, reverse=True)
+
+
+def climb_all(problem, floors, options, clock=unlimited):
+    """Return (problem, outcome) at each floor, the highest ladder first."""
+    return [
+        pair
+        for ladder in make_ladders(problem, floors)
+        for pair in zip(ladder.problems, climb(ladder, options, clock), strict=True)
+    ]
+
+
+def assert_holds(problem, outcome, gap):
+    """Check that the bound is below the optimum, and that what is solved is within the gap."""
+    best, _ = brute_force(problem)
+    slack = ROUNDING * problem.statistics.yy
+    assert problem.is_feasible(outcome.support)
+    assert outcome.bound <= best + slack
+    loss = problem.loss(outcome.support)
+    if outcome.status is Status.OPTIMAL:
+        assert loss - outcome.bound <= gap * loss + slack
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.02, 0.1, 0.4])
+@pytest.mark.parametrize("case", [wild_problem, mixed_problem])
+def test_every_floor_of_a_shared_tree_has_its_optimum(monkeypatch, case, gap):
+    """Whatever was dropped or fixed for lower floors, each floor ends within the gap."""
+    monkeypatch.setattr(ladders, "SPAN", WIDE)
+    nodes = 0
+    for seed in range(150):
+        problem = case(seed).at(0)
+        for here, outcome in climb_all(problem, spread_floors(problem, 6), Options(gap=gap)):
+            assert outcome.status is Status.OPTIMAL
+            assert_holds(here, outcome, gap)
+            nodes += outcome.figures["nodes"]
+    assert nodes > 50 or gap == 0.4
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.05, 0.2])
+def test_poor_first_selections_make_no_bound_false(monkeypatch, gap):
+    """Cutoffs of higher floors that later come down leave nothing unaccounted for."""
+    monkeypatch.setattr(ladders, "SPAN", WIDE)
+    monkeypatch.setattr(heuristics, "improve_by_swaps", swap_nothing)
+    for seed in range(150):
+        problem = mixed_problem(seed).at(0)
+        for here, outcome in climb_all(problem, spread_floors(problem, 7), Options(gap=gap)):
+            assert outcome.status is Status.OPTIMAL
+            assert_holds(here, outcome, gap)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_tree_that_serves_badly_is_planted_anew(monkeypatch, threads):
+    """However often that happens, the answers are those of separate searches."""
+    monkeypatch.setattr(ladders, "SPAN", WIDE)
+    monkeypatch.setattr(branch_and_bound, "SLICE", 4)
+    monkeypatch.setattr(branch_and_bound, "FIRST_SLOTS", 2)
+    monkeypatch.setattr(branch_and_bound, "FEWEST", 5)
+    monkeypatch.setattr(branch_and_bound, "REPLANT", 0)
+    planted, plant = [], branch_and_bound.TreeSearch._plant
+
+    def count(self):
+        planted.append(self.at)
+        plant(self)
+
+    monkeypatch.setattr(branch_and_bound.TreeSearch, "_plant", count)
+    problem = hard_problem()
+    floors = spread_floors(problem, 8)
+    for here, outcome in climb_all(problem, floors, Options(gap=0.0, threads=threads)):
+        alone = solve_by_branch_and_bound(here, Options(gap=0.0), clock=Clock(None))
+        assert here.loss(outcome.support) == pytest.approx(here.loss(alone.support), rel=1e-9)
+        assert outcome.bound == pytest.approx(alone.bound, rel=1e-9)
+    assert len(planted) > len(floors)  # of which one for each search that stands alone
+
+
+def test_sharing_a_tree_saves_nodes():
+    """Neighbouring floors cost less together than each by itself."""
+    problem = hard_problem(60, 8)
+    top = problem.largest_stability
+    floors = [int(share * top) for share in np.linspace(0.75, 0.7, 6)]
+    options = Options(gap=0.01)
+    together = sum(outcome.figures["nodes"] for _, outcome in climb_all(problem, floors, options))
+    apart = sum(
+        solve_by_branch_and_bound(problem.at(floor), options, clock=Clock(None)).figures["nodes"]
+        for floor in floors
+    )
+    assert 0 < together < 0.7 * apart
+
+
+def test_a_floor_at_its_limit_leaves_valid_bounds_and_a_tree_for_the_next(monkeypatch):
+    """Bounds hold at each floor, never fall from floor to floor, and the search goes on."""
+    monkeypatch.setattr(ladders, "SPAN", WIDE)
+    problem = hard_problem()
+    floors = spread_floors(problem, 6)
+    exact = {
+        here.min_stability: here.loss(outcome.support)
+        for here, outcome in climb_all(problem, floors, Options(gap=0.0))
+    }
+    statuses, bounds = [], []
+    for here, outcome in climb_all(problem, floors, Options(gap=0.0, node_limit=20)):
+        assert outcome.bound <= exact[here.min_stability] * (1 + 1e-9)
+        statuses.append(outcome.status)
+        bounds.append(outcome.bound)
+    assert bounds == sorted(bounds)
+    assert Status.NODE_LIMIT in statuses
+
+
+def test_ladders_end_where_the_loss_has_risen_and_when_they_are_long(monkeypatch):
+    """Each floor is on one ladder; the most stable ladder comes first, its lowest floor first."""
+    problem = hard_problem()
+    floors = spread_floors(problem, 40)
+    made = make_ladders(problem, floors)
+    assert len(made) > 1
+    assert [floor for ladder in made for floor in reversed(ladder.floors)] == floors
+    for ladder in made:
+        assert list(ladder.floors) == sorted(ladder.floors)
+        assert len(ladder.floors) <= ladders.LONGEST
+        assert ladder.starts[-1].loss <= ladder.starts[0].loss * (1 + ladders.SPAN)
+        for here, start in zip(ladder.problems, ladder.starts, strict=True):
+            assert here.is_feasible(start.support)
+            assert here.loss(start.support) == pytest.approx(start.loss, rel=1e-9)
+    monkeypatch.setattr(ladders, "SPAN", WIDE)
+    monkeypatch.setattr(ladders, "LONGEST", 3)
+    assert [len(ladder.floors) for ladder in make_ladders(problem, floors[:7])] == [3, 3, 1]

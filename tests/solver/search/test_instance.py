@@ -1,0 +1,160 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mossrules.solver.kernels.state import FREE, IN, OUT
+from mossrules.solver.problems.squared import Problem
+from mossrules.solver.search.instance import Instance, find_twins
+from support.cases import wild_problem
+from support.oracles import brute_force
+
+SEEDS = st.integers(0, 10**6)
+
+
+def with_columns(M, counts=None, **settings):
+    """Return the instance of explicit columns and a target without structure."""
+    y = np.random.default_rng(0).normal(size=len(M))
+    counts = np.zeros(M.shape[1], int) if counts is None else counts
+    settings = {"max_rules": 3, "gamma": 1.0, **settings}
+    return Instance.of(Problem.from_matrix(M, y, counts, **settings))
+
+
+def chains_of(instance):
+    """Return the chains of twins as lists of positions, and check that both links agree."""
+    before, after = find_twins(instance)
+    for i in np.flatnonzero(before >= 0):
+        assert after[before[i]] == i
+    assert np.count_nonzero(before >= 0) == np.count_nonzero(after >= 0)
+    chains = []
+    for i in np.flatnonzero((before < 0) & (after >= 0)):
+        chain = [int(i)]
+        while after[chain[-1]] >= 0:
+            chain.append(int(after[chain[-1]]))
+        chains.append(chain)
+    return chains
+
+
+# --- the rules that are left ----------------------------------------------------------------------
+
+
+@given(SEEDS)
+@settings(deadline=None, max_examples=200)
+def test_only_what_cannot_be_selected_is_left_out(seed):
+    """Rules are left out or in for good if and only if all selections of k rules agree."""
+    problem = wild_problem(seed)
+    instance = Instance.of(problem)
+    counts = problem.statistics.counts
+    sets = itertools.combinations(range(problem.m), problem.size)
+    feasible = [support for support in map(list, sets) if problem.is_feasible(support)]
+    z = np.array([np.isin(np.arange(problem.m), support) for support in feasible])
+    np.testing.assert_array_equal(instance.rules, np.flatnonzero(z.any(axis=0)))
+    np.testing.assert_array_equal(instance.fate == IN, z.all(axis=0)[instance.rules])
+    assert OUT not in instance.fate
+    assert instance.room == problem.size - np.count_nonzero(instance.fate == IN)
+    kept = instance.rules[instance.fate == IN]
+    assert instance.floor == problem.min_stability - counts[kept].sum()
+
+
+@given(SEEDS)
+@settings(deadline=None, max_examples=50)
+def test_the_data_are_those_of_the_rules_that_are_left(seed):
+    """Rows, columns and counts follow the positions, in memory without gaps."""
+    problem = wild_problem(seed)
+    instance = Instance.of(problem)
+    data, rules, s = instance.data, instance.rules, problem.statistics
+    np.testing.assert_array_equal(rules, np.unique(rules))
+    np.testing.assert_array_equal(data.G, s.G[np.ix_(rules, rules)])
+    np.testing.assert_array_equal(data.q, s.q[rules])
+    np.testing.assert_array_equal(data.counts, s.counts[rules])
+    assert (data.gamma, data.half) == (problem.gamma, s.yy / 2)
+    assert data.G.flags.c_contiguous
+    assert (np.diff(data.counts[instance.order]) <= 0).all()
+    assert sorted(instance.order) == list(range(len(rules)))
+
+
+def test_rules_that_are_out_by_now_are_taken_away():
+    """What is left keeps its positions in the problem, its fixings and its room."""
+    rng = np.random.default_rng(0)
+    instance = with_columns(rng.normal(size=(9, 6)), np.array([6, 5, 4, 3, 2, 1]), fixed_out=[1])
+    instance = instance.without(np.array([FREE, OUT, IN, FREE, OUT], np.int8))
+    np.testing.assert_array_equal(instance.rules, [0, 3, 4])
+    np.testing.assert_array_equal(instance.fate, [FREE, IN, FREE])
+    np.testing.assert_array_equal(instance.data.counts, [6, 3, 2])
+    assert (instance.room, instance.floor) == (2.0, -3.0)
+
+
+# --- twins ----------------------------------------------------------------------------------------
+
+
+def test_equal_columns_are_chained_by_falling_count():
+    """Of equal columns the one with the largest count comes first; ties go by position."""
+    rng = np.random.default_rng(1)
+    a, b, c = rng.normal(size=(3, 9))
+    instance = with_columns(np.column_stack([a, b, a, c, a, b, a]), np.array([3, 1, 5, 9, 5, 2, 0]))
+    assert sorted(chains_of(instance)) == [[2, 4, 0, 6], [5, 1]]
+
+
+def test_columns_that_are_alike_are_not_twins():
+    """Parallel and opposite columns, columns with equal products with y, and near copies differ."""
+    rng = np.random.default_rng(2)
+    y = np.random.default_rng(0).normal(size=9)
+    a = rng.normal(size=9)
+    same_q = a + (b := rng.normal(size=9)) - y * (b @ y) / (y @ y)
+    near = a * (1 + 1e-9)
+    assert same_q @ y == pytest.approx(a @ y)
+    assert chains_of(with_columns(np.column_stack([a, 2 * a, -a, same_q, near]))) == []
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e5, 1e6])
+def test_a_long_column_beside_them_does_not_make_twins(scale):
+    """Columns that differ by 3e-7 have losses that differ as much, whatever else there is."""
+    rng = np.random.default_rng(0)
+    y = np.random.default_rng(0).normal(size=50)
+    Q, _ = np.linalg.qr(np.column_stack([rng.normal(size=50), y, rng.normal(size=50)]))
+    a, along, other = Q.T
+    M = np.column_stack([a, a + 3e-7 * along, scale * (other + along)])
+    assert chains_of(with_columns(M, gamma=0.1)) == []
+
+
+def test_zero_columns_and_an_empty_target_have_twins_too():
+    """Columns without length are all the same; without a target equal columns still are."""
+    rng = np.random.default_rng(1)
+    M = rng.normal(size=(9, 4))
+    M[:, [0, 3]] = 0.0
+    assert chains_of(with_columns(M, np.array([1, 2, 3, 4]))) == [[3, 0]]
+    M[:, 1] = M[:, 2]
+    problem = Problem.from_matrix(M, np.zeros(9), [4, 3, 2, 1], max_rules=2)
+    assert sorted(chains_of(Instance.of(problem))) == [[0, 3], [1, 2]]
+
+
+def test_fixed_rules_are_in_no_chain():
+    """A copy of a rule that is fixed in may be selected or not, as it is worth."""
+    rng = np.random.default_rng(1)
+    M = rng.normal(size=(9, 1))[:, [0, 0, 0, 0]]
+    instance = with_columns(M, np.array([4, 3, 2, 1]), fixed_in=[1], fixed_out=[0], max_rules=2)
+    assert instance.rules.tolist() == [1, 2, 3]
+    assert chains_of(instance) == [[1, 2]]
+
+
+@given(SEEDS)
+@settings(deadline=None, max_examples=200)
+def test_some_best_selection_keeps_the_order_of_twins(seed):
+    """Replacing each copy by those before it keeps the loss and does not lower the stability."""
+    problem = wild_problem(seed, strongest=6)
+    instance = Instance.of(problem)
+    best, support = brute_force(problem)
+    if support is None or len(support) < problem.size:
+        return
+    chosen = set(support.tolist())
+    for chain in chains_of(instance):
+        rules = instance.rules[chain].tolist()
+        n = len(chosen.intersection(rules))
+        chosen = (chosen - set(rules)) | set(rules[:n])
+        counts = problem.statistics.counts[rules]
+        assert (np.diff(counts) <= 0).all()
+    ordered = np.array(sorted(chosen), dtype=np.int64)
+    assert problem.is_feasible(ordered)
+    assert problem.loss(ordered) == pytest.approx(best, abs=1e-12 * problem.statistics.yy, rel=1e-9)

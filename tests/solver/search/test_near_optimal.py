@@ -1,0 +1,235 @@
+"""All selections within a tolerance of the optimum."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mossrules.exceptions import InvalidParameter
+from mossrules.solver import (
+    LinearConstraints,
+    Options,
+    Problem,
+    Status,
+    near_optimal,
+    solve,
+    solve_pool,
+)
+from support.cases import floored, hard_problem, mixed_problem, wild_problem
+from support.oracles import all_selections, brute_force_pool, plain_loss, random_problem
+
+EVERYTHING = 100_000  # more selections than any of the problems here has
+
+
+def as_sets(pool):
+    """Return the selections of a pool as tuples."""
+    return [tuple(support.tolist()) for support in pool]
+
+
+def assert_is_brute_force(problem, tolerance):
+    """Compare with the list of all selections, those at the very limit excepted."""
+    pool = solve_pool(problem, tolerance, EVERYTHING, Options(time_limit=None))
+    expected, losses = brute_force_pool(problem, tolerance)
+    limit = (1.0 + tolerance) * losses.min()
+    at_limit = {
+        support
+        for support in set(as_sets(pool)) ^ set(expected)
+        if abs(plain_loss(problem, support) - limit) <= 1e-9 * problem.statistics.yy
+    }
+    assert set(as_sets(pool)) - at_limit == set(expected) - at_limit
+    assert len(set(as_sets(pool))) == len(pool)
+    assert pool.is_complete
+    assert pool.complete_within == tolerance
+    return len(pool)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.003, 0.02, 0.2, 2.0])
+@pytest.mark.parametrize("case", [random_problem, wild_problem, mixed_problem])
+def test_the_pool_is_the_list_by_brute_force(case, tolerance):
+    """On random problems of all kinds, each selection within the tolerance and no other."""
+    sizes = [assert_is_brute_force(case(seed), tolerance) for seed in range(70)]
+    assert min(sizes) >= 1
+    assert max(sizes) > 1
+
+
+def test_fixed_rules_are_in_every_selection_or_in_none():
+    """Rules fixed in and out count for smaller selections too."""
+    for seed in range(20):
+        problem = replace(floored(hard_problem(m=10, k=4, seed=seed), 0.5))
+        problem = replace(problem, fixed_in=(2,), fixed_out=(5, 7), min_stability=0)
+        assert_is_brute_force(problem, 0.3)
+        pool = solve_pool(problem, 0.3)
+        assert 2 in pool.core
+        assert pool.frequency[[5, 7]].tolist() == [0.0, 0.0]
+
+
+def test_equal_columns_are_listed_each():
+    """Twins, of which the search for one optimum takes the first, are different selections."""
+    rng = np.random.default_rng(3)
+    M = rng.normal(size=(30, 5))
+    M = np.column_stack([M, M])
+    counts = np.ones(10, dtype=np.int64)
+    problem = Problem.from_matrix(M, M[:, 0] - M[:, 1], counts, max_rules=2, gamma=100.0)
+    pool = solve_pool(problem, 0.0)
+    twins = {(0, 1), (0, 6), (1, 5), (5, 6)}
+    assert twins == set(as_sets(pool))
+    assert len(set(np.round(pool.losses, 9))) == 1
+
+
+def test_the_best_comes_first_and_is_the_optimum():
+    """Losses ascend from that of `solve`, and all figures are those of the plain definitions."""
+    problem = floored(hard_problem(), 0.6)
+    pool = solve_pool(problem, 0.05)
+    assert pool.losses[0] == pytest.approx(solve(problem, options=Options(gap=0.0)).loss, rel=1e-9)
+    assert (np.diff(pool.losses) >= 0).all()
+    assert len(pool) > 10
+    for support, loss, stability in zip(pool, pool.losses, pool.stabilities, strict=True):
+        assert problem.is_feasible(support)
+        assert plain_loss(problem, support) == pytest.approx(loss, rel=1e-9)
+        assert stability == problem.stability(support)
+        assert loss <= 1.05 * pool.losses[0] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("most", [1, 7, 60])
+def test_a_pool_that_is_full_has_the_best(most):
+    """The best so many of all, and nothing is missing up to the last of them."""
+    for seed in range(12):
+        problem = floored(hard_problem(m=11, k=4, seed=seed), 0.4)
+        supports, losses = brute_force_pool(problem, 0.5)
+        pool = solve_pool(problem, 0.5, most)
+        if len(supports) <= most:
+            assert pool.is_complete
+            continue
+        assert pool.status is Status.SOLUTION_LIMIT
+        assert not pool.is_complete
+        assert len(pool) == most
+        np.testing.assert_allclose(pool.losses, losses[:most], rtol=1e-9)
+        last = losses[most - 1] / losses[0] - 1.0
+        assert pool.complete_within == pytest.approx(last, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("limit", "status"),
+    [
+        ({"node_limit": 64}, Status.NODE_LIMIT),
+        ({"node_limit": 640}, Status.NODE_LIMIT),
+        ({"open_nodes": 20}, Status.NODE_LIMIT),
+        ({"time_limit": 1e-9}, Status.TIME_LIMIT),
+    ],
+    ids=str,
+)
+def test_a_search_that_is_cut_short_says_up_to_where_nothing_is_missing(limit, status):
+    """Each selection below that is in the pool; it may be none, and then the share is negative."""
+    problem = floored(hard_problem(m=24, k=5), 0.5)
+    whole = solve_pool(problem, 0.3, EVERYTHING)
+    part = solve_pool(problem, 0.3, EVERYTHING, Options(**limit))
+    assert part.status is status
+    assert not part.is_complete
+    assert len(part) < len(whole)
+    assert part.complete_within < 0.3
+    missing = set(as_sets(whole)) - set(as_sets(part))
+    least = min(plain_loss(problem, support) for support in missing)
+    assert least >= part.limit * (1 - 1e-9)
+    assert set(as_sets(part)) <= {each for each, _ in zip(*all_tuples(problem), strict=True)}
+
+
+def all_tuples(problem):
+    """Return all feasible selections of few rules less than full size, and their losses."""
+    found, losses = [], []
+    for size in (problem.size, problem.size - 1, problem.size - 2):
+        for support in itertools.combinations(range(problem.m), size):
+            if problem.is_feasible(np.array(support)):
+                found.append(support)
+                losses.append(0.0)
+    return found, losses
+
+
+def test_an_interrupt_ends_with_what_was_listed():
+    """Ctrl-C, here from the callback, is no error."""
+
+    def interrupt(snapshot):
+        if snapshot.steps > 200:
+            raise KeyboardInterrupt
+
+    problem = floored(hard_problem(), 0.5)
+    pool = solve_pool(problem, 0.1, options=Options(progress=interrupt))
+    assert pool.status is Status.INTERRUPTED
+    assert len(pool) >= 1
+    assert "interrupted" in repr(pool)
+
+
+def test_progress_is_told_of():
+    """The bound rises towards the limit of the list, the loss is the best so far."""
+    seen = []
+    pool = solve_pool(floored(hard_problem(), 0.5), 0.02, options=Options(progress=seen.append))
+    assert len(seen) > 3
+    assert seen[-1].loss == pool.losses[0]
+    assert seen[-1].steps <= pool.nodes
+    assert all(snapshot.bound <= snapshot.loss for snapshot in seen)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.01, 0.1, 0.5]))
+def test_the_summary_counts_the_selections(seed, tolerance):
+    """Frequencies, core and least losses are those of a count by hand."""
+    problem = mixed_problem(seed)
+    pool = solve_pool(problem, tolerance)
+    sets = [set(support.tolist()) for support in pool]
+    for i in range(problem.m):
+        assert pool.frequency[i] == pytest.approx(sum(i in each for each in sets) / len(sets))
+    assert set(pool.core.tolist()) == set.intersection(*sets)
+    summary = pool.summary(backend="pandas").to_dict("list")
+    assert set(summary["rule"]) == set.union(*sets)
+    assert summary["frequency"] == sorted(summary["frequency"], reverse=True)
+    for rule, in_all, having, lacking in zip(
+        summary["rule"], summary["in_all"], summary["least_loss_with"],
+        summary["least_loss_without"], strict=True,
+    ):  # fmt: skip
+        assert in_all == (rule in pool.core)
+        with_it = [loss for each, loss in zip(sets, pool.losses, strict=True) if rule in each]
+        without = [loss for each, loss in zip(sets, pool.losses, strict=True) if rule not in each]
+        assert having == min(with_it)
+        assert lacking == min(without) if without else math.isnan(lacking)
+    frame = pool.frame(backend="pandas").to_dict("list")
+    assert [tuple(support) for support in frame["support"]] == as_sets(pool)
+    assert frame["excess"][0] == 0.0
+
+
+def test_a_pool_reads_well():
+    """How many, how far, what is proven, what they share."""
+    pool = solve_pool(floored(hard_problem(), 0.8), 0.01)
+    assert repr(pool).startswith(f"SolutionPool({len(pool)} selections within 1.00%, complete, ")
+    assert repr(pool).endswith("rules in all of them, optimal)")
+    assert pool[0].tolist() == next(iter(pool)).tolist()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"tolerance": -0.1}, {"tolerance": math.nan}, {"tolerance": "1%"}, {"max_solutions": 0},
+     {"max_solutions": 2.5}],
+    ids=str,
+)  # fmt: skip
+def test_bad_parameters_are_refused(wrong):
+    """With the name of the parameter."""
+    with pytest.raises(InvalidParameter, match=next(iter(wrong))):
+        solve_pool(hard_problem(), **wrong)
+
+
+def test_limits_on_selections_are_refused():
+    """Smaller selections may break what larger ones keep, so the pool would not be complete."""
+    problem = hard_problem(m=10, k=3)
+    limited = replace(problem, constraints=LinearConstraints(np.ones((1, 10)), np.array([2.0])))
+    with pytest.raises(InvalidParameter, match="A z <= b"):
+        solve_pool(limited)
+
+
+def test_many_leaves_at_once_fit_the_room(monkeypatch):
+    """A tolerance that takes in everything lists thousands of selections, and loses none."""
+    monkeypatch.setattr(near_optimal, "FIRST_SLOTS", 2)
+    problem = hard_problem(m=14, k=4)
+    pool = solve_pool(problem, 1e6, EVERYTHING)
+    assert len(pool) == len(all_selections(problem)[0])

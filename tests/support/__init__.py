@@ -1,0 +1,1 @@
+"""What tests share: oracles, examples, readers of what was written."""
