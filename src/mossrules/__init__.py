@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mossrules._deprecated import find_old_modules
 from mossrules._version import __version__
 
 if TYPE_CHECKING:
@@ -65,3 +66,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+find_old_modules()

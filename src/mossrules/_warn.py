@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 import warnings
-from itertools import count
+from types import FrameType
 
 __all__ = ["warn_user"]
 
@@ -13,8 +13,15 @@ PACKAGE = __name__.partition(".")[0]
 
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the nearest line that is not of this package: the one that its reader can change."""
-    for level in count(1):
-        module = sys._getframe(level).f_globals.get("__name__", "")  # noqa: SLF001  as warnings does
-        if module.partition(".")[0] != PACKAGE:
-            break
-    warnings.warn(message, category, stacklevel=level + 1)
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and _is_inside(frame):
+        # Python's own machinery of imports does not count: `warnings` leaves it out too.
+        level += "importlib._bootstrap" not in frame.f_code.co_filename
+        frame = frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_inside(frame: FrameType) -> bool:
+    """Tell whether a frame is of this package, or of the import of one of its modules."""
+    top = frame.f_globals.get("__name__", "").partition(".")[0]
+    return top in (PACKAGE, "importlib")

@@ -47,7 +47,7 @@ class BoostedTrees:
 
     def __post_init__(self) -> None:
         check_integer("n_trees", self.n_trees)
-        check_number("tree_size", self.tree_size, least=2.0)
+        check_number("tree_size", self.tree_size, minimum=2.0)
         if check_number("learning_rate", self.learning_rate) > 1:
             raise InvalidParameter(
                 f"learning_rate is {self.learning_rate!r}; pass a share in (0, 1]."

@@ -107,7 +107,7 @@ class FireRegressor(BaselineRegressor):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number("gamma", self.gamma, above=1.0)
-        check_number("fusion", self.fusion, least=0.0)
+        check_number("fusion", self.fusion, minimum=0.0)
 
     def _find_own(self, rows: Rows) -> Candidates:
         parameters = {**generation(self), "n_bins": MAX_BINS}

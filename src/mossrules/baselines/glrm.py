@@ -48,7 +48,7 @@ class GeneratedRules(Baseline):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_number("length_price", self.length_price, least=0.0)
+        check_number("length_price", self.length_price, minimum=0.0)
         check_integer("beam_width", self.beam_width)
         check_integer("max_length", self.max_length)
 

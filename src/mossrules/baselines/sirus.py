@@ -39,7 +39,7 @@ class FrequentRules(Baseline):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.p0 is not None and check_number("p0", self.p0, least=0.0) >= 1:
+        if self.p0 is not None and check_number("p0", self.p0, minimum=0.0) >= 1:
             raise InvalidParameter(f"p0 is {self.p0!r}; pass a share of the trees in [0, 1).")
         if self.n_trees == "auto" and (
             self.source == "pool" or not isinstance(self.generator, str)

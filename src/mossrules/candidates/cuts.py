@@ -170,7 +170,7 @@ def fit_binning(
     Rows of weight zero are as if they were not there, and an integer weight is as good as that
     many rows. (Weights are used as integers: sums of those do not depend on the chunking.)
     """
-    n_bins = check_integer("n_bins", n_bins, least=2, most=MAX_BINS)
+    n_bins = check_integer("n_bins", n_bins, minimum=2, maximum=MAX_BINS)
     most = min(SAMPLE_ROWS, max(1000, SAMPLE_VALUES // len(rows.columns)))
     summary = rows.chunks.fold(
         partial(_summarise, most),

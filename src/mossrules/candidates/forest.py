@@ -113,7 +113,7 @@ def grow_forest(
     min_leaf : least number of bootstrap rows in a leaf (with sample weights: of average rows).
     noise : 65536 equally likely amounts to add to the target instead of the bootstrap.
     """
-    max_depth = check_integer("max_depth", max_depth, most=MAX_DEPTH)
+    max_depth = check_integer("max_depth", max_depth, maximum=MAX_DEPTH)
     n_columns = len(data.binning.columns)
     grower = _Grower(
         data=data,

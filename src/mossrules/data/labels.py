@@ -178,7 +178,7 @@ def _balanced(totals: FloatArray) -> FloatArray:
 def _from_mapping(classes: AnyArray, class_weight: Mapping[Any, Any]) -> FloatArray:
     known = classes.tolist()
     for weight in class_weight.values():
-        check_number("class_weight", weight, least=0.0)
+        check_number("class_weight", weight, minimum=0.0)
     # Some classes may have no row in a fold, but not all that it names.
     if not any(label in class_weight for label in known):
         raise InvalidParameter(

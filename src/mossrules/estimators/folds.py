@@ -38,7 +38,7 @@ def split_rows(
     A splitter of scikit-learn, or pairs of positions, refer to rows in the order given.
     """
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        folds = check_integer("cv", cv, least=2)
+        folds = check_integer("cv", cv, minimum=2)
         if groups is None:
             return _deal(rows.target, folds, fewer=fewer, stratify=stratify)
         cv = StratifiedGroupKFold(folds) if stratify else GroupKFold(folds)

@@ -100,7 +100,7 @@ def evaluate_frontier(
         raise InvalidParameter("progress must be a function of one EvaluationProgress, or None.")
     if time_limit is not None:
         check_number("time_limit", time_limit)
-    check_number("gap", gap, least=0.0)
+    check_number("gap", gap, minimum=0.0)
     shares = read_shares(points)
     model = copy(estimator)  # takes the names of columns, and leaves the caller's as it is
     model._check_parameters()  # noqa: SLF001  as in fit

@@ -170,10 +170,12 @@ class Frontier:
         if not points:
             raise InvalidParameter("The frontier has no points; solve at one floor at least.")
         if index is not None:
-            return points[check_integer("index", index, least=-len(points), most=len(points) - 1)]
+            return points[
+                check_integer("index", index, minimum=-len(points), maximum=len(points) - 1)
+            ]
         if stability is not None:
             return self._least_loss_from(points, stability)
-        limit = check_number("max_loss", max_loss, least=0.0)
+        limit = check_number("max_loss", max_loss, minimum=0.0)
         within = [point for point in points if point.loss <= limit]
         if not within:
             raise InvalidParameter(
@@ -183,7 +185,7 @@ class Frontier:
         return within[0]
 
     def _least_loss_from(self, points: Sequence[Solution], stability: float) -> Solution:
-        asked = check_number("stability", stability, least=0.0)
+        asked = check_number("stability", stability, minimum=0.0)
         # A share times the largest is seldom an integer; counts are, and are compared as such.
         least = asked if asked > 1 else asked * self.largest_stability * (1.0 - ROUNDING)
         reaching = [point for point in points if point.stability >= least]

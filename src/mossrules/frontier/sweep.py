@@ -148,7 +148,7 @@ def _floors(problem: SelectionProblem, epsilons: Sequence[int] | IntArray | None
         return [int(floor) for floor in reachable[:DEFAULT_POINTS]] or [0]
     if not isinstance(epsilons, Iterable):
         raise InvalidParameter(f"epsilons is {epsilons!r}; pass a list of floors or 'complete'.")
-    floors = [check_integer("epsilons", value, least=0) for value in epsilons]
+    floors = [check_integer("epsilons", value, minimum=0) for value in epsilons]
     if not floors:
         raise InvalidParameter("epsilons is empty; pass one floor at least.")
     problem.at(max(floors))  # says so when that cannot be met
@@ -158,8 +158,8 @@ def _floors(problem: SelectionProblem, epsilons: Sequence[int] | IntArray | None
 def _range(problem: SelectionProblem, least: int | None, most: int | None) -> range:
     """Return the range of a complete frontier."""
     top = problem.eps_max
-    low = 0 if least is None else check_integer("least", least, least=0, most=top)
-    high = top if most is None else check_integer("most", most, least=low, most=top)
+    low = 0 if least is None else check_integer("least", least, minimum=0, maximum=top)
+    high = top if most is None else check_integer("most", most, minimum=low, maximum=top)
     return range(low, high + 1)
 
 

@@ -134,7 +134,7 @@ class Calibration:
 
     def at_threshold(self, threshold: float) -> ThresholdFigures:
         """Return what a threshold, in hundredths, would have done."""
-        first = math.ceil(check_number("threshold", threshold, least=0.0) * PARTS * (1 - 1e-12))
+        first = math.ceil(check_number("threshold", threshold, minimum=0.0) * PARTS * (1 - 1e-12))
         hits, alarms = sum(self.positives[first:]), sum(self.negatives[first:])
         sensitivity = _share(hits, sum(self.positives))
         specificity = 1.0 - _share(alarms, sum(self.negatives))

@@ -269,7 +269,7 @@ class RuleSet:
             link=self.link,
             outcome=self.outcome,
             calibration=self.calibration,
-            threshold=check_number("threshold", threshold, least=0.0),
+            threshold=check_number("threshold", threshold, minimum=0.0),
         )
 
     def thresholds(self, *miss_costs: float, backend: Backend | None = None) -> Any:

@@ -79,7 +79,7 @@ def solve(
     clock = Clock(options.time_limit)
     support = None if start is None else start_positions(problem, start)
     dual = usable_dual(problem, start.dual) if isinstance(start, Solution) else None
-    known = check_number("bound", bound, least=0.0)
+    known = check_number("bound", bound, minimum=0.0)
     if chosen == "cutting-plane":
         outcome = solve_by_cutting_plane(problem, options, clock=clock, start=support, cuts=cuts)
     elif isinstance(problem, LogisticProblem):

@@ -91,15 +91,15 @@ class Options:
     progress: Callable[[Snapshot], object] | None = None
 
     def __post_init__(self) -> None:
-        check_number("gap", self.gap, least=0)
+        check_number("gap", self.gap, minimum=0)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit)
         if self.node_limit is not None:
             check_integer("node_limit", self.node_limit)
         check_integer("open_nodes", self.open_nodes)
         check_integer("threads", self.threads)
-        check_integer("root_cuts", self.root_cuts, least=0)
-        check_integer("seed", self.seed, least=0, most=2**31 - 1)
+        check_integer("root_cuts", self.root_cuts, minimum=0)
+        check_integer("seed", self.seed, minimum=0, maximum=2**31 - 1)
         if self.master not in get_args(Master):
             raise InvalidParameter(
                 f"master is {self.master!r}; choose from {', '.join(get_args(Master))}."

@@ -183,7 +183,7 @@ class Agreement:
         value, error, width = float(D.sum() / (T * (T - 1))), np.nan, np.nan
         if T > 2:
             rng = np.random.default_rng(resolve_seed(random_state))
-            draws = check_integer("n_resamples", n_resamples, least=20)
+            draws = check_integer("n_resamples", n_resamples, minimum=20)
             times = rng.multinomial(T, np.full(T, 1.0 / T), size=draws)
             pairs = T * T - np.sum(times**2, axis=1)  # of two runs that differ
             totals = np.sum((times @ D) * times, axis=1)
@@ -210,7 +210,7 @@ class Agreement:
         """
         _check_confidence(confidence)
         T, sizes = self.runs, self.sizes
-        d = check_integer("n_candidates", n_candidates, least=max(1, self.distinct))
+        d = check_integer("n_candidates", n_candidates, minimum=max(1, self.distinct))
         mean_size = float(sizes.mean())
         by_chance = mean_size / d * (1.0 - mean_size / d)
         value, variance = 1.0, 0.0

@@ -279,7 +279,7 @@ class AtMostPerFeature(Constraint):
     features: tuple[str, ...] = ()  #: those that are limited; none named are all
 
     def __init__(self, most: int, *features: str) -> None:
-        object.__setattr__(self, "most", check_integer("AtMostPerFeature", most, least=0))
+        object.__setattr__(self, "most", check_integer("AtMostPerFeature", most, minimum=0))
         object.__setattr__(self, "features", features)
 
     def limit(self, limits: Limits) -> None:

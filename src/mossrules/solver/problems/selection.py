@@ -289,7 +289,7 @@ def _whole_floor(value: Any) -> int:
 
     A share of a whole number may come out a rounding error above one.
     """
-    floor = check_number("min_stability", value, least=0)
+    floor = check_number("min_stability", value, minimum=0)
     return int(np.ceil(floor * (1.0 - 1e-12)))
 
 
@@ -304,5 +304,5 @@ def _signs(values: Any, m: int) -> IntArray | None:
 
 
 def _positions(name: str, values: Sequence[int], m: int) -> tuple[int, ...]:
-    found = sorted({check_integer(name, value, least=0, most=m - 1) for value in values})
+    found = sorted({check_integer(name, value, minimum=0, maximum=m - 1) for value in values})
     return tuple(found)

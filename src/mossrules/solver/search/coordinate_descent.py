@@ -92,7 +92,7 @@ def penalised_path(
     descent = _Descent(problem, clock)
     points: list[PathPoint] = []
     for value in lambda_2:
-        price = check_number("lambda_2", value, least=0)
+        price = check_number("lambda_2", value, minimum=0)
         if clock.left() <= 0:
             break
         points.append(min(descent.path(price), key=lambda point: _penalised_loss(problem, point)))
@@ -104,7 +104,7 @@ def penalty_grid(problem: Problem, points: int = 50) -> FloatArray:
 
     A whole count is never worth more than all of the loss, yy/2.
     """
-    check_integer("points", points, least=2)
+    check_integer("points", points, minimum=2)
     top = _no_rule_price(problem)
     return np.concatenate(
         [[0.0], np.geomspace(_lowest_price(problem), max(top, 1e-300), points - 1)]

@@ -191,7 +191,7 @@ def solve_pool(
     refuse_other_losses(problem, "A pool of solutions")
     if problem.is_limited:
         raise InvalidParameter("A pool takes neither limits A z <= b nor signs; leave them out.")
-    tolerance = check_number("tolerance", tolerance, least=0.0)
+    tolerance = check_number("tolerance", tolerance, minimum=0.0)
     max_solutions = check_integer("max_solutions", max_solutions)
     options = Options() if options is None else options
     compile_kernels()

@@ -1,0 +1,68 @@
+"""Old names that keep working for a while: each warns once, and says what to write instead.
+
+Policy: a public name that is renamed keeps working, with a `DeprecationWarning`, for two minor
+releases; the warning names the new name and the release in which the old one goes. To rename one,
+add a line here or call `old_names` where it was, and add a line to the CHANGELOG.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from mossrules._warn import warn_user
+
+__all__ = ["find_old_modules", "old_names"]
+
+GOES_IN = "0.3"
+# Where modules were whose names users may have written down.
+OLD_MODULES = {
+    "mossrules.files": "mossrules.data",
+    "mossrules.plots": "mossrules.display",
+    "mossrules.report": "mossrules.display.report",
+    "mossrules.rules": "mossrules.candidates.rules",
+}
+
+
+def old_names(module: str, renamed: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a `__getattr__` for a module, of names that were renamed there."""
+
+    def __getattr__(name: str) -> Any:  # noqa: N807  what Python looks for in a module
+        if name not in renamed:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        _warn(f"{module}.{name}", f"{module}.{renamed[name]}")
+        value = getattr(sys.modules[module], renamed[name])
+        setattr(sys.modules[module], name, value)  # so that it warns once
+        return value
+
+    return __getattr__
+
+
+def find_old_modules() -> None:
+    """Let modules be imported by their old names too."""
+    if not any(isinstance(finder, _OldModules) for finder in sys.meta_path):
+        sys.meta_path.append(_OldModules())
+
+
+class _OldModules(MetaPathFinder, Loader):
+    """Finds a module under its old name: after all others, so that it costs nothing elsewhere."""
+
+    def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in OLD_MODULES else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        _warn(spec.name, OLD_MODULES[spec.name])
+        return ModuleType(spec.name, import_module(OLD_MODULES[spec.name]).__doc__)
+
+    def exec_module(self, module: ModuleType) -> None:
+        # Not the new module itself: it has one name and one place only.
+        vars(module).update(vars(import_module(OLD_MODULES[module.__name__])) | vars(module))
+
+
+def _warn(old: str, new: str) -> None:
+    warn_user(f"{old} is now {new}, and goes in mossrules {GOES_IN}.", DeprecationWarning)

@@ -1,0 +1,50 @@
+"""Old names: they work, and say what to write instead."""
+
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+from mossrules._deprecated import GOES_IN, OLD_MODULES, old_names
+
+
+def test_a_renamed_name_warns_once_and_is_the_new_one(monkeypatch):
+    """The warning names the new name, the release, and the line of the reader."""
+    module = ModuleType("somewhere")
+    module.better = object()
+    module.__getattr__ = old_names("somewhere", {"worse": "better"})
+    monkeypatch.setitem(sys.modules, "somewhere", module)
+    with pytest.warns(DeprecationWarning, match=rf"somewhere\.better.*{GOES_IN}") as caught:
+        assert module.worse is module.better
+    assert [warning.filename for warning in caught] == [__file__]
+    assert module.worse is module.better  # no second warning, which would be an error here
+
+
+def test_other_names_are_missing_as_ever():
+    """What was never there raises what Python raises."""
+    with pytest.raises(AttributeError, match="module 'somewhere' has no attribute 'other'"):
+        old_names("somewhere", {})("other")
+
+
+@pytest.mark.parametrize("old", OLD_MODULES)
+def test_a_module_is_found_under_its_old_name(old):
+    """With one warning at the line of the import, and the same public names."""
+    code = (
+        "import importlib, warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        f"    import {old} as old\n"
+        f"new = importlib.import_module({OLD_MODULES[old]!r})\n"
+        "names = getattr(new, '__all__', [name for name in vars(new) if name[0] != '_'])\n"
+        "assert all(getattr(old, name) is getattr(new, name) for name in names)\n"
+        "assert [(w.category, w.filename, w.lineno) for w in caught] == "
+        "[(DeprecationWarning, '<string>', 4)], caught\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_not_there_is_not_found():
+    """The finder of old names answers for those names alone."""
+    with pytest.raises(ModuleNotFoundError):
+        __import__("mossrules.nowhere")
