@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from benchmarks._harness import THREADS
 from benchmarks._pools import N_TREES, SEED, Pool
-from mossrules.candidates.statistics import Statistics
 from mossrules.experiments.generated import generated_statistics
+from mossrules.statistics import Statistics
 
 
 def generated_pool(n_rows: int, n_rules: int, *, n_trees: int = N_TREES) -> Pool:

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks._data import read_mixed
 from benchmarks._harness import THREADS
 from mossrules import find_candidates
-from mossrules.candidates.statistics import Statistics
 from mossrules.frontier import epsilon_sequence
+from mossrules.statistics import Statistics
 
 MAX_RULES = 15
 N_TREES = 500

@@ -24,10 +24,10 @@ from benchmarks.authors_solver import (
     quiet_environment,
     tangent,
 )
-from mossrules.candidates.statistics import Statistics
 from mossrules.frontier import solve_frontier
 from mossrules.solver import Options, Problem, Status
 from mossrules.solver.options import Clock
+from mossrules.statistics import Statistics
 
 FLOOR_ROW = 1  # of the integer program: after the row of the size
 OPTIMAL = 2  # GRB.OPTIMAL

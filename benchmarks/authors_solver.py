@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from benchmarks._data import Floats
 from benchmarks._harness import Skipped
-from mossrules.candidates.statistics import Statistics
 from mossrules.exceptions import MissingDependency
 from mossrules.experiments.authors import MASTER_GAP, TOLERANCE, solve_as_authors
 from mossrules.solver import Options, Problem, Status
+from mossrules.statistics import Statistics
 
 MOST_CUTS = 1_990  # the free size of Gurobi ends at 2,000 constraints
 

@@ -24,9 +24,9 @@ from benchmarks._partial import say
 from benchmarks._pools import read_pool
 from benchmarks._rival_environment import Outcome, make_environment, run_child
 from benchmarks.solver import FINE, Settings, show, solve_ours, time_ours, warm_up_solver
-from mossrules.candidates.statistics import Statistics
 from mossrules.experiments.direct import compress
 from mossrules.solver import Problem, Solution
+from mossrules.statistics import Statistics
 
 L0BNB = ("l0bnb==1.0.0", "numpy<2")
 OKRIDGE = ("okridge==0.1.1", "numpy<2", "requests")  # it uses requests and does not say so

@@ -22,10 +22,11 @@ from benchmarks._harness import (
 from mossrules.candidates.codes import EncodedTable, encode_table
 from mossrules.candidates.forest import grow_forest
 from mossrules.candidates.pool import CandidatePool
-from mossrules.candidates.statistics import Statistics, activations, compute_statistics
+from mossrules.candidates.statistics import activations, compute_statistics
 from mossrules.data.chunks import row_ranges
 from mossrules.data.rows import rows_of_table
 from mossrules.data.table import split_target
+from mossrules.statistics import Statistics
 
 N_COLUMNS = 20
 SEED = 0

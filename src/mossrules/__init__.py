@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from mossrules.candidates.pool import CandidatePool
     from mossrules.candidates.rules import Rule
     from mossrules.candidates.search import Candidates, find_candidates
-    from mossrules.candidates.statistics import Statistics
     from mossrules.estimators import MossClassifier, MossRegressor
     from mossrules.evaluation import FrontierEvaluation, evaluate_frontier
     from mossrules.exceptions import MossError
     from mossrules.frontier import Frontier
     from mossrules.model import RuleSet, RuleSets
+    from mossrules.statistics import Statistics
 
 __all__ = [
     "CandidatePool",
@@ -50,7 +50,7 @@ _HOME = {
     "Rule": "mossrules.candidates.rules",
     "RuleSet": "mossrules.model",
     "RuleSets": "mossrules.model",
-    "Statistics": "mossrules.candidates.statistics",
+    "Statistics": "mossrules.statistics",
     "evaluate_frontier": "mossrules.evaluation",
     "find_candidates": "mossrules.candidates.search",
 }

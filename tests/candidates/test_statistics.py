@@ -9,14 +9,10 @@ from mossrules.candidates.forest import grow_forest
 from mossrules.candidates.kernels.bitsets import add_overlaps, pack_planes
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.rules import Range, Rule
-from mossrules.candidates.statistics import (
-    Statistics,
-    activations,
-    compute_overlaps,
-    compute_statistics,
-)
+from mossrules.candidates.statistics import activations, compute_overlaps, compute_statistics
 from mossrules.data import chunks
 from mossrules.exceptions import InvalidParameter
+from mossrules.statistics import Statistics
 from support.oracles import dense_statistics, encode, holds
 
 

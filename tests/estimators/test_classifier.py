@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from mossrules import MossClassifier, RuleSet, RuleSets, evaluate_frontier
-from mossrules.candidates.patterns import Patterns
 from mossrules.display.plots import (
     ConsistencyDisplay,
     FrontierDisplay,
@@ -23,6 +22,7 @@ from mossrules.estimators import candidates_for, generation
 from mossrules.exceptions import InvalidParameter, InvalidTarget, UnsupportedType
 from mossrules.learning.constraints import Decreasing, NeverUse, OnlyUp, OwnDirection
 from mossrules.learning.log_odds import REFIT_RIDGE, platt, refit_log_odds
+from mossrules.patterns import Patterns
 
 
 @cache

@@ -12,7 +12,7 @@ import mossrules
 
 PACKAGE = Path(mossrules.__file__).parent
 LAYERS = [  # of rooms; what stands in no folder is below all of them, or above as named here
-    {"data"}, {"candidates", "statistics"}, {"solver"}, {"frontier"}, {"model"},
+    {"statistics", "patterns"}, {"data"}, {"candidates"}, {"solver"}, {"frontier"}, {"model"},
     {"learning", "constraints"}, {"stability"}, {"estimators"}, {"baselines"}, {"evaluation"},
     {"display"}, {"experiments"}, {"cli"}, {"__main__", "__init__"},
 ]  # fmt: skip
@@ -55,6 +55,14 @@ def test_a_module_imports_only_from_rooms_above_its_own(module):
     """Imports follow the order of the rooms."""
     wrong = [name for name in IMPORTS[module] if rank_of(name) > rank_of(module)]
     assert wrong == []
+
+
+def test_the_solver_sees_numbers_only():
+    """`Statistics` and `Patterns` are all that reaches it of the data, whoever made them."""
+    solver = [module for module in MODULES if module.startswith("mossrules.solver.")]
+    rooms = {name.split(".")[1] for module in solver for name in IMPORTS[module]}
+    assert rooms.isdisjoint({"data", "candidates"})
+    assert solver
 
 
 def test_no_modules_import_each_other_in_a_ring():

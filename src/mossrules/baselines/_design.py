@@ -17,7 +17,7 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.baselines.kernels.lasso import descend_lasso
-from mossrules.candidates.statistics import Statistics
+from mossrules.statistics import Statistics
 
 __all__ = ["Design"]
 

@@ -15,7 +15,7 @@ from mossrules.baselines._design import Design
 from mossrules.baselines._leaves import leaf_blocks
 from mossrules.baselines._path import PathPoint, follow_path, without_rounding
 from mossrules.candidates.search import Candidates
-from mossrules.candidates.statistics import Statistics
+from mossrules.statistics import Statistics
 
 __all__ = ["FirePath"]
 

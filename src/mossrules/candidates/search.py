@@ -16,21 +16,18 @@ from mossrules._typing import FloatArray
 from mossrules.candidates.codes import EncodedTable, encode_table
 from mossrules.candidates.cuts import Binning, fit_binning
 from mossrules.candidates.generators import FittedEnsemble, ForestGenerator, Generator
-from mossrules.candidates.patterns import Patterns, compute_patterns
+from mossrules.candidates.patterns import compute_patterns
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.rules import Levels, Rule, format_number
-from mossrules.candidates.statistics import (
-    Overlaps,
-    Statistics,
-    compute_overlaps,
-    statistics_of_overlaps,
-)
+from mossrules.candidates.statistics import Overlaps, compute_overlaps, statistics_of_overlaps
 from mossrules.data.chunks import Progress, resolve_n_jobs, row_ranges
 from mossrules.data.columns import Kind
 from mossrules.data.files import opened
 from mossrules.data.rows import TrainingRows, rows_of_table
 from mossrules.data.table import Table, read_vector, split_target
 from mossrules.exceptions import InvalidParameter, InvalidTable, InvalidTarget
+from mossrules.patterns import Patterns
+from mossrules.statistics import Statistics
 
 MOST_WEIGHT = 1e100  # of a row, and 1 over it the least: products of a few still are numbers
 

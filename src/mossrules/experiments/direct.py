@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
-from mossrules.candidates.statistics import Statistics
 from mossrules.exceptions import LicenceLimit, MossError
 from mossrules.solver import Options, Problem, Solution, Status
 from mossrules.solver.cutting_plane.masters._base import linear_limits, load, run_interruptibly
 from mossrules.solver.options import Clock
 from mossrules.solver.result import Report
+from mossrules.statistics import Statistics
 
 __all__ = ["compress", "solve_by_gurobi", "solve_by_scip"]
 

@@ -30,7 +30,6 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from mossrules.candidates.statistics import Statistics
 from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.exceptions import LicenceLimit, MissingDependency
 from mossrules.experiments.authors import TOLERANCE
@@ -40,6 +39,7 @@ from mossrules.experiments.solvers import NO_LICENCE, NOT_INSTALLED, contradicti
 from mossrules.frontier import Frontier, FrontierPoint, epsilon_sequence, solve_frontier
 from mossrules.solver import Options, Problem, Status
 from mossrules.solver.options import Master, Method
+from mossrules.statistics import Statistics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,8 @@ import numpy as np
 
 from mossrules._typing import FloatArray
 from mossrules.candidates.search import find_candidates
-from mossrules.candidates.statistics import Statistics
 from mossrules.exceptions import InvalidParameter
+from mossrules.statistics import Statistics
 
 __all__ = ["COLUMNS", "generated_rows", "generated_statistics"]
 

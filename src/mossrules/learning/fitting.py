@@ -15,13 +15,13 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates.search import Candidates
-from mossrules.candidates.statistics import Statistics
 from mossrules.frontier import Frontier
 from mossrules.frontier.result import FrontierPoint
 from mossrules.model import RuleSet
 from mossrules.solver import Report, Solution, Status
 from mossrules.solver.kernels.linalg import solve_in_order
 from mossrules.solver.kernels.signed import signed_weights
+from mossrules.statistics import Statistics
 
 __all__ = ["REFIT_RIDGE", "make_rules", "no_frontier", "no_rules", "refit_weights", "training_r2"]
 

@@ -24,8 +24,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from mossrules._typing import FloatArray, IntArray
-from mossrules.candidates.patterns import Patterns
 from mossrules.model.calibration import Calibration
+from mossrules.patterns import Patterns
 from mossrules.solver import LogisticProblem
 
 __all__ = ["LogOdds", "refit_log_odds", "share_log_odds"]

@@ -13,9 +13,9 @@ from benchmarks._harness import Skipped, show
 from benchmarks._pools import DATASETS, MAX_RULES, Pool
 from benchmarks.authors_solver import MOST_CUTS, AuthorsResult
 
-from mossrules.candidates.statistics import Statistics
 from mossrules.frontier import Frontier, FrontierPoint, epsilon_sequence, solve_frontier
 from mossrules.solver import Options, Problem, Status, solve
+from mossrules.statistics import Statistics
 from support.oracles import brute_force
 
 

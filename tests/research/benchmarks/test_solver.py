@@ -13,8 +13,8 @@ from benchmarks._pools import LARGEST, Pool, scale_rows
 from benchmarks._rival_environment import read_results, run_child
 from benchmarks.authors_solver import cutting_plane, tangent
 
-from mossrules.candidates.statistics import Statistics
 from mossrules.solver import Problem
+from mossrules.statistics import Statistics
 from support.oracles import brute_force
 
 

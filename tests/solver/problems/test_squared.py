@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
-from mossrules.candidates.statistics import Statistics
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.solver.problems.squared import LinearConstraints, Problem
+from mossrules.statistics import Statistics
 from support.oracles import brute_force, random_problem
 
 SEEDS = st.integers(0, 10**6)

@@ -29,9 +29,8 @@ import numpy as np
 
 from mossrules._cached import cached_property
 from mossrules._typing import FloatArray, IntArray
-from mossrules.candidates.kernels.patterns import logistic_loss
-from mossrules.candidates.patterns import Patterns
 from mossrules.exceptions import InvalidParameter
+from mossrules.patterns import Patterns, logistic_loss
 from mossrules.solver.kernels.signed import signed_weights
 from mossrules.solver.problems.linear_constraints import LinearConstraints
 from mossrules.solver.problems.selection import Fit, SelectionProblem, whole_counts

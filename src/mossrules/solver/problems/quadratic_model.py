@@ -20,11 +20,10 @@ import numpy as np
 
 from mossrules._cached import cached_property
 from mossrules._typing import BitArray, FloatArray, IntArray
-from mossrules.candidates.kernels.patterns import add_columns, column_sums, logistic_loss
-from mossrules.candidates.patterns import Patterns
-from mossrules.candidates.statistics import Statistics
+from mossrules.patterns import Patterns, add_columns, column_sums, logistic_loss
 from mossrules.solver.problems.logistic import INTERCEPT, LogisticProblem
 from mossrules.solver.problems.squared import Problem
+from mossrules.statistics import Statistics
 
 __all__ = ["Columns", "Point", "TouchingModel"]
 

@@ -27,12 +27,12 @@ from typing import Any
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
-from mossrules.candidates.statistics import Statistics
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.kernels.linalg import solve_in_order
 from mossrules.solver.kernels.signed import signed_weights
 from mossrules.solver.problems.linear_constraints import LinearConstraints
 from mossrules.solver.problems.selection import Fit, SelectionProblem, whole_counts
+from mossrules.statistics import Statistics
 
 __all__ = ["LinearConstraints", "Problem", "refuse_other_losses"]
 

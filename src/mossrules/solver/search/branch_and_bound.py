@@ -17,7 +17,6 @@ from functools import cache
 import numpy as np
 
 from mossrules._typing import IntArray
-from mossrules.candidates.statistics import Statistics
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.bounds.verification import DualPoint
 from mossrules.solver.kernels.search import DONE, OUT_OF_SLOTS, raise_floor, run
@@ -38,6 +37,7 @@ from mossrules.solver.result import Outcome, Status
 from mossrules.solver.search.heuristics import Incumbent, first_selection
 from mossrules.solver.search.instance import Instance, find_twins
 from mossrules.solver.search.root import Root, start_search
+from mossrules.statistics import Statistics
 
 __all__ = ["TreeSearch", "compile_kernels", "refuse_constraints", "solve_by_branch_and_bound"]
 
