@@ -59,7 +59,6 @@ def link_to_pages(_app: Sphinx, _name: str, source: list[str]) -> None:
 default_role = "code"  # `this` in a docstring is code
 autosummary_generate = True
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 numpydoc_show_class_members = False  # the template of a class lists them
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mossrules import defaults
 from mossrules._checks import check_number
 from mossrules._warn import warn_user
 from mossrules.baselines._base import BaselineRegressor, Choice, Source, Variant
@@ -77,16 +78,16 @@ class FireRegressor(BaselineRegressor):
 
     def __init__(
         self,
-        max_rules: int = 15,
+        max_rules: int = defaults.MAX_RULES,
         *,
         source: Source = "pool",
         variant: Variant = "published",
         gamma: float = 1.1,
         fusion: float = 0.1,
-        n_trees: int = 2000,
-        max_depth: int = 2,
-        n_bins: int = 8,
-        max_features: float = 0.5,
+        n_trees: int = defaults.N_TREES,
+        max_depth: int = defaults.MAX_DEPTH,
+        n_bins: int = defaults.N_BINS,
+        max_features: float = defaults.MAX_FEATURES,
         generator: Any = "forest",
         random_state: Any = None,
         n_jobs: int | None = None,

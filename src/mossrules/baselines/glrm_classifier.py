@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mossrules import defaults
 from mossrules.baselines._base import BaselineClassifier, Choice, Source
 from mossrules.baselines._glrm import choose_rules
 from mossrules.baselines._logistic import Logistic
@@ -66,17 +67,17 @@ class GlrmClassifier(GeneratedRules, BaselineClassifier):
 
     def __init__(
         self,
-        max_rules: int = 15,
+        max_rules: int = defaults.MAX_RULES,
         *,
         source: Source = "pool",
         length_price: float = 0.2,
         refit: bool = True,
         beam_width: int = 1,
         max_length: int = 10,
-        n_trees: int = 2000,
-        max_depth: int = 2,
-        n_bins: int = 8,
-        max_features: float = 0.5,
+        n_trees: int = defaults.N_TREES,
+        max_depth: int = defaults.MAX_DEPTH,
+        n_bins: int = defaults.N_BINS,
+        max_features: float = defaults.MAX_FEATURES,
         generator: Any = "forest",
         class_weight: Any = None,
         random_state: Any = None,

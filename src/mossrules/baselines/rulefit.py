@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mossrules import defaults
 from mossrules._typing import FloatArray
 from mossrules._warn import warn_user
 from mossrules.baselines._base import Baseline, BaselineRegressor, Choice, Source, Variant
@@ -147,15 +148,15 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
 
     def __init__(
         self,
-        max_rules: int = 15,
+        max_rules: int = defaults.MAX_RULES,
         *,
         linear_terms: bool = False,
         penalty: Penalty = "smallest",
         means: Means = "all",
-        n_trees: int = 2000,
-        max_depth: int = 2,
-        n_bins: int = 8,
-        max_features: float = 0.5,
+        n_trees: int = defaults.N_TREES,
+        max_depth: int = defaults.MAX_DEPTH,
+        n_bins: int = defaults.N_BINS,
+        max_features: float = defaults.MAX_FEATURES,
         generator: Any = "forest",
         tree_size: float = 4,
         learning_rate: float = 0.01,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from mossrules import defaults
 from mossrules._typing import FloatArray
 from mossrules.baselines._base import BaselineClassifier, Choice, Source
 from mossrules.baselines._lasso import LassoPoint, lasso_at
@@ -75,14 +76,14 @@ random_state, n_jobs
 
     def __init__(
         self,
-        max_rules: int = 15,
+        max_rules: int = defaults.MAX_RULES,
         *,
         linear_terms: bool = False,
         penalty: Penalty = "smallest",
-        n_trees: int = 2000,
-        max_depth: int = 2,
-        n_bins: int = 8,
-        max_features: float = 0.5,
+        n_trees: int = defaults.N_TREES,
+        max_depth: int = defaults.MAX_DEPTH,
+        n_bins: int = defaults.N_BINS,
+        max_features: float = defaults.MAX_FEATURES,
         generator: Any = "forest",
         tree_size: float = 4,
         learning_rate: float = 0.01,

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mossrules import defaults
 from mossrules._checks import check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules._warn import warn_user
@@ -149,14 +150,14 @@ class SirusRegressor(FrequentRules, BaselineRegressor):
 
     def __init__(
         self,
-        max_rules: int = 15,
+        max_rules: int = defaults.MAX_RULES,
         *,
         p0: float | None = None,
         ridge: float | Literal["gcv", "cv"] = "gcv",
-        n_trees: int | Literal["auto"] = 2000,
-        max_depth: int = 2,
-        n_bins: int = 8,
-        max_features: float = 0.5,
+        n_trees: int | Literal["auto"] = defaults.N_TREES,
+        max_depth: int = defaults.MAX_DEPTH,
+        n_bins: int = defaults.N_BINS,
+        max_features: float = defaults.MAX_FEATURES,
         generator: Any = "forest",
         source: Source = "pool",
         variant: Variant = "published",

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mossrules import defaults
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.candidates.codes import EncodedTable, encode_table
@@ -106,15 +107,15 @@ def find_candidates(
     X: Any,
     y: Any,
     *,
-    n_trees: int = 2000,
-    max_depth: int = 2,
-    n_bins: int = 8,
-    max_features: float = 0.5,
+    n_trees: int = defaults.N_TREES,
+    max_depth: int = defaults.MAX_DEPTH,
+    n_bins: int = defaults.N_BINS,
+    max_features: float = defaults.MAX_FEATURES,
     min_leaf: float = 1,
     generator: Any = "forest",
     noise: float = 1.0,
     inner_nodes: bool = False,
-    max_candidates: int | None = 2000,
+    max_candidates: int | None = defaults.MAX_CANDIDATES,
     merge_identical: bool = False,
     include: Sequence[Rule] = (),
     patterns: bool = False,

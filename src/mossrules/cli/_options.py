@@ -19,6 +19,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from mossrules import defaults
 from mossrules.exceptions import InvalidParameter
 
 __all__ = [
@@ -130,13 +131,13 @@ class Forest:
 
     n_trees: Annotated[
         int, typer.Option("--n-trees", help="Trees to grow.", rich_help_panel=MODEL)
-    ] = 2000
+    ] = defaults.N_TREES
     max_depth: Annotated[
         int, typer.Option("--max-depth", help="Depth of trees.", rich_help_panel=MODEL)
-    ] = 2
+    ] = defaults.MAX_DEPTH
     n_bins: Annotated[
         int, typer.Option("--n-bins", help="Bins of a numeric column.", rich_help_panel=MODEL)
-    ] = 8
+    ] = defaults.N_BINS
     max_features: Annotated[
         float,
         typer.Option(
@@ -144,7 +145,7 @@ class Forest:
             help="Share of the columns that each split looks at.",
             rich_help_panel=MODEL,
         ),
-    ] = 0.5
+    ] = defaults.MAX_FEATURES
     seed: Annotated[int, typer.Option(min=0, help="Seed of the forest.", rich_help_panel=MODEL)] = 0
 
 
@@ -155,7 +156,7 @@ class Moss:
     time_limit: Annotated[
         float,
         typer.Option(help="Seconds for each search of the best rules.", rich_help_panel=MODEL),
-    ] = 60.0
+    ] = defaults.TIME_LIMIT
     gamma: Annotated[
         str,
         typer.Option(
@@ -313,14 +314,14 @@ class Choice:
             "to choose one by cross-validation.",
             rich_help_panel=MODEL,
         ),
-    ] = "0.8"
-    max_rules: MaxRules = 15
+    ] = str(defaults.STABILITY)
+    max_rules: MaxRules = defaults.MAX_RULES
     gap: Annotated[
         float,
         typer.Option(
             "--gap", help="Largest relative distance from the best choice.", rich_help_panel=MODEL
         ),
-    ] = 1e-3
+    ] = defaults.GAP
     ties: TiesOption = Ties.KEEP
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mossrules import defaults
 from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._console import out, print_json, print_line
@@ -70,7 +71,7 @@ def compare(
         MetricName | None,
         typer.Option(help="What classifiers are ranked by; auc by default.", show_default=False),
     ] = None,
-    folds: options.Folds = 10,
+    folds: options.Folds = defaults.FOLDS,
     identity: options.IdentityOption = options.Identity.CODES,
     output: Annotated[
         Path | None,
@@ -81,8 +82,8 @@ def compare(
     ] = None,
     checkpoint: options.Record = None,
     as_json: options.Json = False,
-    max_rules: options.MaxRules = 15,
-    gap: options.ChoiceGap = 0.01,
+    max_rules: options.MaxRules = defaults.MAX_RULES,
+    gap: options.ChoiceGap = defaults.FRONTIER_GAP,
     forest: options.Forest,
     moss: options.Moss,
     jobs: options.Jobs = None,

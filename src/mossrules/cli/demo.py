@@ -11,6 +11,7 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
+from mossrules import defaults
 from mossrules._files import check_place, write_file
 from mossrules._signals import check_interrupted
 from mossrules._version import __version__
@@ -31,7 +32,7 @@ DEMO_FOLDS, DEMO_POINTS = 5, 26
 def demo(
     *,
     rules: Annotated[int, typer.Option(min=1, help="How many rules to print.")] = 12,
-    trees: Annotated[int, typer.Option(min=1, help="How many trees to grow.")] = 2000,
+    trees: Annotated[int, typer.Option(min=1, help="How many trees to grow.")] = defaults.N_TREES,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the forest.")] = 0,
     page: Annotated[
         Path, typer.Option("--report", metavar="HTML", help="Where to write the page.")

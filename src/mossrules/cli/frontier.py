@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from mossrules import defaults
 from mossrules._files import check_place, write_file
 from mossrules._signals import check_interrupted
 from mossrules.cli import _options as options
@@ -51,7 +52,7 @@ def frontier(
     time_budget: Annotated[
         float | None, typer.Option(help="Seconds for all points together.", show_default=False)
     ] = None,
-    max_rules: options.MaxRules = 15,
+    max_rules: options.MaxRules = defaults.MAX_RULES,
     ties: options.TiesOption = options.Ties.KEEP,
     forest: options.Forest,
     moss: options.Moss,

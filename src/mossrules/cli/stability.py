@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mossrules import defaults
 from mossrules._files import check_place
 from mossrules.cli import _options as options
 from mossrules.cli._console import out, print_json, print_line
@@ -32,7 +33,7 @@ ANY = 1e-9  # a share of the folds that every rule has
 def stability(
     *,
     file: options.File,
-    folds: options.Folds = 10,
+    folds: options.Folds = defaults.FOLDS,
     identity: options.IdentityOption = options.Identity.CODES,
     share: Annotated[
         float, typer.Option(help="Show rules of at least this share of the folds, in (0, 1].")
@@ -48,8 +49,8 @@ def stability(
             rich_help_panel=options.MODEL,
         ),
     ] = "0.8",
-    max_rules: options.MaxRules = 15,
-    gap: options.ChoiceGap = 0.01,
+    max_rules: options.MaxRules = defaults.MAX_RULES,
+    gap: options.ChoiceGap = defaults.FRONTIER_GAP,
     ties: options.TiesOption = options.Ties.KEEP,
     forest: options.Forest,
     moss: options.Moss,

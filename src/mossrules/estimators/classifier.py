@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.metrics import log_loss
 from sklearn.utils.validation import check_is_fitted
 
+from mossrules import defaults
 from mossrules._typing import FloatArray
 from mossrules.candidates.search import Candidates
 from mossrules.data.labels import check_class_weight
@@ -90,21 +91,21 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
 
     def __init__(
         self,
-        max_rules: int = 15,
+        max_rules: int = defaults.MAX_RULES,
         *,
-        stability: Stability = 0.8,
-        cv: Any = 5,
+        stability: Stability = defaults.STABILITY,
+        cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
         gamma: float | Literal["auto"] = "auto",
-        n_trees: int = 2000,
-        max_depth: int = 2,
-        n_bins: int = 8,
-        max_features: float = 0.5,
+        n_trees: int = defaults.N_TREES,
+        max_depth: int = defaults.MAX_DEPTH,
+        n_bins: int = defaults.N_BINS,
+        max_features: float = defaults.MAX_FEATURES,
         inner_nodes: bool = False,
         generator: Any = "forest",
         solver: Method = "auto",
-        gap: float = 1e-3,
-        time_limit: float | None = 60.0,
+        gap: float = defaults.GAP,
+        time_limit: float | None = defaults.TIME_LIMIT,
         refit: bool = True,
         constraints: Sequence[Constraint] | Constraint | None = None,
         class_weight: Any = None,

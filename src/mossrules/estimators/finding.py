@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
+from mossrules import defaults
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.search import Candidates, find_candidates
@@ -76,7 +77,9 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
     return find_in_rows(rows, **parameters)
 
 
-def find_in_rows(rows: Rows | Streamed, *, n_trees: int = 2000, **parameters: Any) -> Candidates:
+def find_in_rows(
+    rows: Rows | Streamed, *, n_trees: int = defaults.N_TREES, **parameters: Any
+) -> Candidates:
     """Return the candidates of rows that were read; none where there is nothing to find."""
     if rows.is_constant or not tells_apart(rows):
         return no_candidates(rows, n_trees)

@@ -15,6 +15,7 @@ from typing import Any, Literal, Self, get_args
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from mossrules import defaults
 from mossrules._checks import check_integer
 from mossrules._files import check_place
 from mossrules._typing import FloatArray, IntArray
@@ -60,21 +61,21 @@ class MossEstimator(RuleEstimator):
 
     def __init__(
         self,
-        max_rules: int = 15,
+        max_rules: int = defaults.MAX_RULES,
         *,
-        stability: Stability = 0.8,
-        cv: Any = 5,
+        stability: Stability = defaults.STABILITY,
+        cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
         gamma: float | Literal["auto"] = "auto",
-        n_trees: int = 2000,
-        max_depth: int = 2,
-        n_bins: int = 8,
-        max_features: float = 0.5,
+        n_trees: int = defaults.N_TREES,
+        max_depth: int = defaults.MAX_DEPTH,
+        n_bins: int = defaults.N_BINS,
+        max_features: float = defaults.MAX_FEATURES,
         inner_nodes: bool = False,
         generator: Any = "forest",
         solver: Method = "auto",
-        gap: float = 1e-3,
-        time_limit: float | None = 60.0,
+        gap: float = defaults.GAP,
+        time_limit: float | None = defaults.TIME_LIMIT,
         refit: bool = True,
         constraints: Sequence[Constraint] | Constraint | None = None,
         random_state: Any = None,
@@ -216,8 +217,8 @@ class MossEstimator(RuleEstimator):
 
     def frontier(
         self,
-        points: int | Iterable[float] | Literal["complete"] = 50,
-        gap: float = 0.01,
+        points: int | Iterable[float] | Literal["complete"] = defaults.FRONTIER_POINTS,
+        gap: float = defaults.FRONTIER_GAP,
         *,
         time_budget: float | None = None,
         checkpoint: str | os.PathLike[str] | None = None,

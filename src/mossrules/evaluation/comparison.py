@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mossrules import defaults
 from mossrules._checks import check_number
 from mossrules._typing import AnyArray
 from mossrules.data.canonical_order import Rows, settle_rows
@@ -45,7 +46,7 @@ def evaluate(
     X: Any,
     y: Any,
     *,
-    cv: Any = 10,
+    cv: Any = defaults.FOLDS,
     groups: Any = None,
     sample_weight: Any = None,
     identity: Identity = "codes",

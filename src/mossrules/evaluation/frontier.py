@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any
 
+from mossrules import defaults
 from mossrules._checks import check_number
 from mossrules.data.canonical_order import Rows
 from mossrules.estimators import MossClassifier, MossRegressor
@@ -25,13 +26,13 @@ def evaluate_frontier(
     X: Any,
     y: Any,
     *,
-    cv: Any = 10,
-    points: int | Iterable[float] = 50,
+    cv: Any = defaults.FOLDS,
+    points: int | Iterable[float] = defaults.FRONTIER_POINTS,
     groups: Any = None,
     sample_weight: Any = None,
     identity: Identity = "codes",
     overlap: float = SAME_ROWS,
-    gap: float = 0.01,
+    gap: float = defaults.FRONTIER_GAP,
     time_limit: float | None = None,
     n_jobs: int | None = None,
     progress: Callable[[EvaluationProgress], object] | None = None,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mossrules import defaults
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray
 from mossrules.frontier.result import Frontier, FrontierPoint
@@ -25,7 +26,7 @@ __all__ = ["approximate_frontier", "excess_loss"]
 
 def approximate_frontier(
     problem: Problem,
-    points: int = 50,
+    points: int = defaults.FRONTIER_POINTS,
     *,
     penalties: Sequence[float] | None = None,
     time_budget: float | None = None,

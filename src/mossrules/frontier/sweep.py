@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from mossrules import defaults
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import IntArray
 from mossrules.data.chunks import resolve_n_jobs
@@ -29,7 +30,6 @@ from mossrules.solver.search.branch_and_bound import compile_kernels
 
 __all__ = ["solve_frontier"]
 
-DEFAULT_POINTS = 50
 PROVEN = (Status.OPTIMAL, Status.INFEASIBLE)
 
 
@@ -145,7 +145,7 @@ def _floors(problem: SelectionProblem, epsilons: Sequence[int] | IntArray | None
             return [0]
         sequence = epsilon_sequence(counts, problem.max_rules)
         reachable = sequence[sequence <= problem.eps_max]
-        return [int(floor) for floor in reachable[:DEFAULT_POINTS]] or [0]
+        return [int(floor) for floor in reachable[: defaults.FRONTIER_POINTS]] or [0]
     if not isinstance(epsilons, Iterable):
         raise InvalidParameter(f"epsilons is {epsilons!r}; pass a list of floors or 'complete'.")
     floors = [check_integer("epsilons", value, minimum=0) for value in epsilons]

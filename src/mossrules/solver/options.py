@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from mossrules import defaults
 from mossrules._checks import check_integer, check_number
 from mossrules.exceptions import InvalidParameter
 
@@ -80,8 +81,8 @@ class Options:
     'optimal'
     """
 
-    gap: float = 1e-3
-    time_limit: float | None = 60.0
+    gap: float = defaults.GAP
+    time_limit: float | None = defaults.TIME_LIMIT
     node_limit: int | None = None
     open_nodes: int = 4_000_000
     threads: int = 1

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mossrules import defaults
 from mossrules._provenance import provenance
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import read_weights
@@ -52,10 +53,10 @@ def collect(
     y: Any = None,
     *,
     sample_weight: Any = None,
-    cv: Any = 5,
+    cv: Any = defaults.FOLDS_OF_A_CHOICE,
     points: int | Iterable[float] = 51,
     learners: Learners = "baselines",
-    gap: float = 0.01,
+    gap: float = defaults.FRONTIER_GAP,
     title: str | None = None,
     made: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
