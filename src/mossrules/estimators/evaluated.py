@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.data.table import Table
@@ -280,8 +280,7 @@ class FrontierEvaluation:
         rule
             Whose choice to mark; see `choose`.
         """
-        # The plots import this module, so it finds them by name, when they are wanted.
-        display = import_module("mossrules.display.plots").EvaluationDisplay
+        display = display_class("EvaluationDisplay")
         return display.from_evaluation(self, measure=measure, rule=rule).plot(ax)
 
     def __repr__(self) -> str:

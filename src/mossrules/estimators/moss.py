@@ -8,7 +8,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
 from mossrules._checks import check_integer
+from mossrules._display import model_html, write_report
 from mossrules._files import check_place
 from mossrules._typing import FloatArray, IntArray
 from mossrules._warn import warn_user
@@ -362,17 +362,12 @@ class MossEstimator(RuleEstimator):
         ReportData
             What the page shows.
         """
-        # The report imports this module, so it is found by name, when it is wanted.
-        report = import_module("mossrules.display.report")
         check_place(Path(path))
-        data = report.collect(self, X, y, **how)
-        report.write_report(path, data)
-        return data
+        return write_report(self, path, X, y, **how)
 
     def _html_repr(self) -> str:
         """Return what a notebook shows: of a fitted model, its rules."""
         if not hasattr(self, "rules_"):
             unfitted: str = super()._html_repr()
             return unfitted
-        fitted: str = import_module("mossrules.display.report.notebook").model_html(self)
-        return fitted
+        return model_html(self)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import rankdata
 
 from mossrules._cached import cached_property
+from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.data.table import Table, did_you_mean
@@ -303,8 +303,7 @@ class Evaluation:
         measure
             What the horizontal axis has: "dice", "jaccard", "ochiai", "pog" or "nogueira".
         """
-        # The plots import this module, so it finds them by name, when they are wanted.
-        display = import_module("mossrules.display.plots").ComparisonDisplay
+        display = display_class("ComparisonDisplay")
         return display.from_evaluation(self, measure=measure).plot(ax)
 
     def __repr__(self) -> str:

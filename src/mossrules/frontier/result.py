@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mossrules._checks import check_integer, check_number
+from mossrules._display import display_class, frontier_html
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
@@ -258,7 +259,7 @@ class Frontier:
         loss
             What the vertical axis has: H2 itself, or the share of it that is "explained".
         """
-        display = _on_the_right("mossrules.display.plots").FrontierDisplay
+        display = display_class("FrontierDisplay")
         drawn = display.from_frontier(self, approximate=approximate, solutions=solutions)
         return drawn.plot(ax, loss=loss)
 
@@ -276,8 +277,7 @@ class Frontier:
         return found
 
     def _repr_html_(self) -> str:
-        html: str = _on_the_right("mossrules.display.report.notebook").frontier_html(self)
-        return html
+        return frontier_html(self)
 
     def __repr__(self) -> str:
         if not self.points:

@@ -125,4 +125,4 @@ def _hash(text: str) -> str:
 
 def _read(name: str) -> str:
     """Return a file of the page."""
-    return (files("mossrules.display.report") / "page" / name).read_text(encoding="utf-8")
+    return (files(__name__.rpartition(".")[0]) / "page" / name).read_text(encoding="utf-8")
