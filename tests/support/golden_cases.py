@@ -52,8 +52,9 @@ from mossrules.constraints import (
     OnlyUp,
     OwnDirection,
 )
+from mossrules.data import read_file, scan_files
+from mossrules.display.report import collect, render
 from mossrules.evaluation import evaluate
-from mossrules.files import read_file, scan_files
 from mossrules.frontier import (
     approximate_frontier,
     epsilon_sequence,
@@ -62,7 +63,6 @@ from mossrules.frontier import (
     frontier_to_json,
     solve_frontier,
 )
-from mossrules.report import collect, render
 from mossrules.solver import (
     LinearConstraints,
     LogisticProblem,
