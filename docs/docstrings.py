@@ -55,7 +55,7 @@ WITHOUT_EXAMPLE = {
     "mossrules.exceptions.*": "raised and caught, not called",
     "mossrules.stability.Identity": "a choice of words, which `dice` describes",
     "mossrules.stability.Measure": "a choice of words, which `empirical_stability` describes",
-    "mossrules.learning.constraints.*": "all are passed as `NeverUse` is, or called by estimators",
+    "mossrules.constraints.*": "all are passed as `NeverUse` is, or called by estimators",
 }
 
 

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from test_cli_files import run
 
 from mossrules import MossClassifier, RuleSets
+from support.commands import run
 
 QUICK = ["--n-trees", "20", "--max-rules", "3"]
 

@@ -3,7 +3,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from mossrules import RuleSet, __version__, cli, doctor
+from mossrules import RuleSet, __version__, cli
+from mossrules.cli import _installation as doctor
 from mossrules.exceptions import InvalidFile
 
 

@@ -13,12 +13,11 @@ import pytest
 from rich.console import Console
 from sklearn.datasets import load_diabetes
 from sklearn.metrics import r2_score
-from typer.testing import CliRunner
 
-from mossrules import Frontier, MossRegressor, RuleSet, cli
+from mossrules import Frontier, MossRegressor, RuleSet
 from mossrules.cli import _console
+from support.commands import run
 
-runner = CliRunner()
 QUICK = ["--n-trees", "40", "--max-rules", "4"]
 
 
@@ -43,14 +42,6 @@ def folder(table, tmp_path_factory):
     result = fit(folder / "data.csv", "-o", folder / "model.json")
     assert result.exit_code == 0
     return folder
-
-
-def run(*arguments):
-    """Run a command; an exception that is not a way to exit is one here."""
-    result = runner.invoke(cli.app, [str(each) for each in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 def fit(data, *arguments):

@@ -27,8 +27,8 @@ MODULES = [
     for module in pkgutil.walk_packages(mossrules.__path__, "mossrules.")
     if not module.name.endswith("__main__")
 ]
-PUBLIC = ("baselines", "constraints", "estimators", "evaluation", "exceptions", "frontier", "model",
-          "plots", "report", "solver", "stability")  # fmt: skip
+PUBLIC = ("baselines", "constraints", "data", "display", "display.report", "estimators",
+          "evaluation", "exceptions", "frontier", "model", "solver", "stability")  # fmt: skip
 
 
 def shows(shown, printed):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
-from mossrules import MossRegressor, columns
+from mossrules import MossRegressor
+from mossrules.data import columns
 from mossrules.data.canonical_order import MOST_REPEATS
 from mossrules.estimators import base
 from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError, SolveLimitWarning

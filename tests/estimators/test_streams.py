@@ -8,10 +8,11 @@ import pytest
 
 from mossrules import MossClassifier, MossRegressor, find_candidates
 from mossrules.baselines import FireRegressor
+from mossrules.data import canonical_order as order
 from mossrules.data.canonical_order import settle_rows
 from mossrules.data.files import row_groups, scan_files
 from mossrules.data.table import split_target
-from mossrules.estimators import candidates_for, order
+from mossrules.estimators import candidates_for
 from mossrules.estimators.inputs import stream_training
 from mossrules.exceptions import InvalidFile, InvalidTable, InvalidTarget, MissingColumns
 

@@ -24,6 +24,7 @@ from mossrules.exceptions import InvalidFile
 from mossrules.frontier import frontier_from_json, frontier_to_json, solve_frontier
 from mossrules.solver import Options, Problem, Status
 from mossrules.solver.problems.squared import LinearConstraints
+from support import environment
 from support.cases import hard_problem
 
 resource = pytest.importorskip("resource", reason="signals and limits are those of POSIX")
@@ -165,7 +166,12 @@ def start(case, path, stall, n_jobs=1):
     """Start a run in a process of its own."""
     command = [sys.executable, __file__, *case, str(path), stall, str(n_jobs)]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        command,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
     )
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_model_sql import ENGINES, TABLE, run
 
 from mossrules import RuleSet, RuleSets
 from mossrules.exceptions import InvalidFile, InvalidParameter
 from support.model_cases import many_rules, plain_values, records, wild_ruleset
+from support.sql_engines import ENGINES, TABLE, run
 
 
 def as_log_odds(ruleset, scale=1.0, outcome="'yes\n"):

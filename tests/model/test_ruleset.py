@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mossrules
-from mossrules import RuleSet, columns, find_candidates
+from mossrules import RuleSet, find_candidates
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import OPEN, Levels, Range, Rule
+from mossrules.data import columns
 from mossrules.data.columns import Kind
 from mossrules.exceptions import (
     InvalidColumn,

@@ -1,1 +1,12 @@
 """What tests share: oracles, examples, readers of what was written."""
+
+import os
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+
+
+def environment(**variables):
+    """Return the environment of a program of our own, which finds this package too."""
+    path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, **variables}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support import hostile
+from support import environment, hostile
 from support.readers import READERS, read_damaged
 
 EXAMPLES = {"rule sets": 6, "evaluation": 12, "experiment": 12}  # where one takes longer
@@ -83,6 +83,7 @@ def test_programs_in_files_are_not_executed(tmp_path):
     """Pickles, tags of YAML and calls in any place of any file are text that is read or refused."""
     done = subprocess.run(
         [sys.executable, hostile.__file__, str(tmp_path)],
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,

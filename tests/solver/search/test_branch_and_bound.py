@@ -7,12 +7,12 @@ from sklearn.datasets import load_diabetes
 
 from mossrules import find_candidates
 from mossrules.exceptions import InvalidParameter
-from mossrules.solver import branch_and_bound, heuristics
 from mossrules.solver.cutting_plane.loop import solve_by_cutting_plane
 from mossrules.solver.kernels.state import IN
 from mossrules.solver.options import Clock, Options
 from mossrules.solver.problems.squared import LinearConstraints, Problem
 from mossrules.solver.result import Status
+from mossrules.solver.search import branch_and_bound, heuristics
 from mossrules.solver.search.branch_and_bound import solve_by_branch_and_bound
 from support.cases import floored, hard_problem, mixed_problem, swap_nothing, wild_problem
 from support.oracles import brute_force

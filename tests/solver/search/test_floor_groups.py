@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from mossrules.solver import branch_and_bound, heuristics, ladders
 from mossrules.solver.options import Clock, Options
 from mossrules.solver.result import Status
+from mossrules.solver.search import branch_and_bound, heuristics
+from mossrules.solver.search import floor_groups as ladders
 from mossrules.solver.search.branch_and_bound import solve_by_branch_and_bound
 from mossrules.solver.search.floor_groups import climb, make_ladders
 from support.cases import hard_problem, mixed_problem, swap_nothing, wild_problem

@@ -3,7 +3,8 @@ import pytest
 
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import Frontier, approximate_frontier, solve_frontier
-from mossrules.solver import LinearConstraints, Options, Status, logistic_search, solve, solve_pool
+from mossrules.solver import LinearConstraints, Options, Status, solve, solve_pool
+from mossrules.solver.search import logistic as logistic_search
 from support.oracles import (
     ClassRows,
     brute_force_logistic,

@@ -15,10 +15,10 @@ from mossrules.solver import (
     Options,
     Problem,
     Status,
-    near_optimal,
     solve,
     solve_pool,
 )
+from mossrules.solver.search import near_optimal
 from support.cases import floored, hard_problem, mixed_problem, wild_problem
 from support.oracles import all_selections, brute_force_pool, plain_loss, random_problem
 
