@@ -22,7 +22,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m research.benchmarks
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m docs.cli_reference
@@ -35,12 +35,12 @@ linkcheck: $(VENV)/.dev
 MINUTES ?= 60
 SEED ?= 0
 soak: $(VENV)/.dev
-	$(BIN)/python -m quality soak --minutes $(MINUTES) --seed $(SEED)
+	$(BIN)/python -m research.quality soak --minutes $(MINUTES) --seed $(SEED)
 
 # The suite in environments of their own, under build/: the lowest releases that are allowed, the
 # newest there are, and the wheel in place of the sources.
 test-minimum test-newest test-wheel: test-%: $(VENV)/.dev
-	$(BIN)/python -m quality $*
+	$(BIN)/python -m research.quality $*
 
 # Exact releases with their hashes, for Python 3.11 and newer, on any platform: see requirements/.
 LOCK := $(BIN)/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url \

@@ -21,7 +21,7 @@ DOCS = ROOT / "docs"
 MADE = {DOCS / "api", DOCS / "gallery"}  # by Sphinx
 PAGES = [
     *sorted(ROOT.glob("*.md")),
-    ROOT / "benchmarks" / "README.md",
+    ROOT / "research" / "benchmarks" / "README.md",
     *sorted(page for page in DOCS.glob("**/*.md") if not MADE & set(page.parents)),
 ]
 

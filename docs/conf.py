@@ -44,7 +44,7 @@ OUTSIDE = {  # files of the repository that pages link to, and the pages that in
     "../CHANGELOG.md": "changelog.md",
     "../CONTRIBUTING.md": "contributing.md",
     "../README.md": "index.md",
-    "../benchmarks/README.md": "benchmarks.md",
+    "../research/benchmarks/README.md": "benchmarks.md",
 }
 
 

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from mossrules import MossClassifier, MossRegressor, cli
 from mossrules.baselines import SirusClassifier
+from mossrules.baselines.registry import METHODS, make_methods
 from mossrules.cli import _console
 from mossrules.cli.compare import LearnerName
 from mossrules.evaluation import evaluate
-from mossrules.experiments.protocols import LEARNERS, protocol_for
 from mossrules.learning.constraints import (
     AtMostFeatures,
     AtMostPerFeature,
@@ -61,20 +61,20 @@ def run(command, data, *arguments):
 # --- compare --------------------------------------------------------------------------------------
 
 
-def test_the_names_of_learners_are_those_of_the_protocol():
-    """All learners of the library can be asked for, and are by default."""
-    assert [each.value for each in LearnerName] == list(LEARNERS)
+def test_the_names_of_methods_are_those_of_the_registry():
+    """All methods of the library can be asked for, and are by default."""
+    assert [each.value for each in LearnerName] == list(METHODS)
 
 
 def test_a_comparison_is_that_of_the_library(data, table):
     """All learners and folds have the figures of `evaluate`, bit for bit but for the times."""
     content = json.loads(run("compare", data, "--folds", "3", "--json", "--gap", "0.05").stdout)
-    learners = protocol_for("ours").learners(table, max_rules=4, n_trees=25)
+    learners = make_methods(None, classes=False, max_rules=4, n_trees=25)
     for name in ("MOSS-H", "MOSS-M", "MOSS-L"):
         learners[name].set_params(gap=0.05)
     expected = evaluate(learners, table, "progression", cv=3)
     found, frame = pd.DataFrame(content["folds"]), expected.frame()
-    assert found["learner"].unique().tolist() == list(LEARNERS)
+    assert found["learner"].unique().tolist() == list(METHODS)
     for name in ("learner", "fold", "status", "r2", "n_rules", "settings"):
         assert found[name].tolist() == frame[name].tolist()
     summary = pd.DataFrame(content["learners"])
@@ -110,7 +110,7 @@ def test_learners_can_be_chosen(data):
     arguments = ["--folds", "2", "--learner", "sirus", "--learner", "MOSS-L", "--seed", "5"]
     result = run("compare", data, *arguments)
     assert result.exit_code == 0
-    for name in LEARNERS:
+    for name in METHODS:
         assert (f"│ {name} " in result.stdout) == (name in ("SIRUS", "MOSS-L"))
     content = json.loads(run("compare", data, *arguments, "--json").stdout)
     assert {each["seed"] for each in content["folds"]} == {5}

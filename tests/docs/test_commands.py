@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.__main__ import SUBJECTS
-from docs.blocks import PAGES, prose, shell_lines
-from docs.cli_reference import PAGE, commands, entries, reference
-from quality.__main__ import PARTS
 from typer.testing import CliRunner
 
+from docs.blocks import PAGES, prose, shell_lines
+from docs.cli_reference import PAGE, commands, entries, reference
 from mossrules import RuleSet, cli
+from research.benchmarks.__main__ import SUBJECTS
+from research.quality.__main__ import PARTS
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -112,14 +112,14 @@ class Parser(argparse.ArgumentParser):
 
 def check_module(module, words):
     """Hold the words after `python -m module` to the parts and options of ours that have any."""
-    if module == "benchmarks":
+    if module == "research.benchmarks":
         assert {*words} - {"--quick", "--out", "results"} <= {*SUBJECTS}, words
-    elif module == "quality":
+    elif module == "research.quality":
         part, *rest = words
         assert part in {*PARTS, "page"}, words
         parser = Parser()
         if part != "page":
-            import_module(f"quality.{part}").arguments(parser)
+            import_module(f"research.quality.{part}").arguments(parser)
         parser.parse_args(rest)
 
 
@@ -143,10 +143,10 @@ def test_commands_in_pages_are_those_of_the_programs(page):
         "make soak NOSUCH=60",
         "make MINUTES",
         "python -m nosuch",
-        "python -m quality nosuch",
-        "python -m quality fuzz --nosuch 3",
-        "python -m quality page 3",
-        "python -m benchmarks nosuch",
+        "python -m research.quality nosuch",
+        "python -m research.quality fuzz --nosuch 3",
+        "python -m research.quality page 3",
+        "python -m research.benchmarks nosuch",
         "pip install mossrules[nosuch]",
         "pip install mossrules[plot,nosuch]",
         "pip install nosuch[plot]",

@@ -9,12 +9,12 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
-from docs.blocks import PAGES, blocks, prose
-from docs.cli_reference import PAGE as REFERENCE
-from docs.docstrings import WITHOUT_EXAMPLE, faults, listed_names, unshown
 
 import mossrules
 from docs import docstrings
+from docs.blocks import PAGES, blocks, prose
+from docs.cli_reference import PAGE as REFERENCE
+from docs.docstrings import WITHOUT_EXAMPLE, faults, listed_names, unshown
 
 mpl.use("agg")  # draw without a screen
 

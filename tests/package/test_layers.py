@@ -15,7 +15,7 @@ PACKAGE = Path(mossrules.__file__).parent
 LAYERS = [  # of rooms; what stands in no folder is below all of them, or above as named here
     {"statistics", "patterns"}, {"data"}, {"candidates"}, {"solver"}, {"frontier"}, {"model"},
     {"learning", "constraints"}, {"stability"}, {"estimators"}, {"baselines"}, {"evaluation"},
-    {"display"}, {"experiments"}, {"cli"}, {"__main__", "__init__"},
+    {"display"}, {"cli"}, {"__main__", "__init__"},
 ]  # fmt: skip
 RANK = {room: rank for rank, rooms in enumerate(LAYERS, start=1) for room in rooms}
 MODULES = {

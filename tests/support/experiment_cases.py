@@ -5,7 +5,7 @@ import gzip
 
 import numpy as np
 
-from mossrules.experiments.datasets import NUMBERS_OF
+from research.paper.datasets import NUMBERS_OF
 
 __all__ = ["write_tables"]
 

@@ -27,10 +27,10 @@ from mossrules.data.files import read_file, scan_files
 from mossrules.data.table import Table
 from mossrules.evaluation import evaluate
 from mossrules.exceptions import MossError
-from mossrules.experiments.record import Record
 from mossrules.frontier import solve_frontier
 from mossrules.model import RuleSets
 from mossrules.solver import Options, Problem
+from research.paper.record import Record
 from support.damage import damaged_gzip, damaged_json, damaged_parquet, damaged_text
 
 __all__ = ["READERS", "Reader", "read_damaged"]

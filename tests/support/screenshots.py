@@ -8,9 +8,9 @@ from pathlib import Path
 
 from PIL import Image, ImageOps
 from sklearn.datasets import load_diabetes
-from tests.support.browser_cases import Visit, running_browser
 
 from mossrules import MossRegressor
+from tests.support.browser_cases import Visit, running_browser
 
 FOLDER = Path(__file__).parents[2] / "docs" / "report"
 DESKTOP = {"width": 1200, "height": 2000}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +21,6 @@ from mossrules.cli._learning import (
     read_for_task,
 )
 from mossrules.cli._tables import as_csv, learners_table
-from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
     from mossrules.evaluation import Evaluation
@@ -89,21 +87,23 @@ def compare(
     jobs: options.Jobs = None,
 ) -> None:
     """Compare MOSS with other learners on one file: accuracy and stability over folds."""
+    from mossrules.baselines.registry import make_methods  # noqa: PLC0415  loads numba
+
     for path in (output, plot, checkpoint):
         if path is not None:
             check_place(path)
     if plot is not None:
         check_plot(plot)
     table, kind = read_for_task(file, task)
-    classes = kind is options.Task.CLASSIFICATION
-    own = {"gap": gap, **moss_parameters(moss, table, file.target)}
-    compared = (
-        classifiers(learner, own, max_rules=max_rules, **forest_parameters(forest))
-        if classes
-        else learners(table, learner, own, max_rules=max_rules, **asdict(forest))
+    methods = make_methods(
+        None if learner is None else dict.fromkeys(each.value for each in learner),
+        classes=kind is options.Task.CLASSIFICATION,
+        moss={"gap": gap, **moss_parameters(moss, table, file.target)},
+        max_rules=max_rules,
+        **forest_parameters(forest),
     )
     found = evaluated(
-        compared,
+        methods,
         table,
         file.target,
         metric=None if metric is None else metric.value,
@@ -123,45 +123,6 @@ def compare(
     for path in (output, plot):
         if path is not None:
             print_line(f"Written to {path}.")
-
-
-def learners(
-    table: Any, names: list[LearnerName] | None, moss: dict[str, Any], **shared: Any
-) -> dict[str, Any]:
-    """Return the learners that were asked for; `moss` are parameters of MOSS alone."""
-    from mossrules.experiments.protocols import MOSS, protocol_for  # noqa: PLC0415  loads numba
-
-    wanted = tuple(dict.fromkeys(each.value for each in names or LearnerName))
-    found = protocol_for("ours").learners(table, names=wanted, **shared)
-    for name in MOSS.keys() & found.keys():
-        found[name].set_params(**moss)
-    return found
-
-
-def classifiers(
-    names: list[LearnerName] | None, moss: dict[str, Any], **shared: Any
-) -> dict[str, Any]:
-    """Return the classifiers that were asked for; `moss` are parameters of MOSS alone."""
-    from mossrules import baselines  # noqa: PLC0415  loads numba
-    from mossrules.estimators import MossClassifier  # noqa: PLC0415
-    from mossrules.experiments.protocols import MOSS  # noqa: PLC0415
-
-    others = {
-        "GLRM": baselines.GlrmClassifier,
-        "SIRUS": baselines.SirusClassifier,
-        "RuleFit": baselines.RuleFitClassifier,
-    }
-    wanted = dict.fromkeys(each.value for each in names or LearnerName)
-    if names is None:
-        del wanted["FIRE"]
-    elif "FIRE" in wanted:
-        raise InvalidParameter("FIRE is for numbers and not for classes; leave it out.")
-    return {
-        name: MossClassifier(stability=MOSS[name], **moss, **shared)
-        if name in MOSS
-        else others[name](**shared)
-        for name in wanted
-    }
 
 
 def content(found: Evaluation) -> dict[str, Any]:

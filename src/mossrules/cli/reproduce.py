@@ -14,7 +14,7 @@ from mossrules.cli._console import errors, print_line, print_plain, progress
 from mossrules.exceptions import InvalidFile, InvalidParameter
 
 if TYPE_CHECKING:
-    from mossrules.experiments.running import Finished, Step
+    from research.paper.running import Finished, Step
 
 __all__ = ["reproduce"]
 
@@ -64,7 +64,7 @@ def reproduce(
     jobs: options.Jobs = None,
 ) -> None:
     """Run an experiment of the paper: rows, tables and figures; a stopped run goes on."""
-    from mossrules.experiments.registry import experiment_names, find_experiment  # noqa: PLC0415
+    from research.paper.registry import experiment_names, find_experiment  # noqa: PLC0415
 
     if show_list:
         width = max(map(len, experiment_names()))
@@ -86,7 +86,7 @@ def reproduce(
 def _run(
     name: str, output: Path, data: Path | None, protocol: Protocol, *, quick: bool, jobs: int | None
 ) -> Finished:
-    from mossrules.experiments.running import reproduce as run  # noqa: PLC0415  loads numba
+    from research.paper.running import reproduce as run  # noqa: PLC0415  loads numba
 
     with progress(name) as show:
 
@@ -114,7 +114,7 @@ def _run(
 
 def _write_page(output: Path, page: Path, note: str | None) -> None:
     """Write the page, and say where everything is."""
-    from mossrules.experiments.collecting import collect  # noqa: PLC0415
+    from research.paper.collecting import collect  # noqa: PLC0415
 
     for path in collect(output, page, note):
         print_line(f"Written to {path}.")
@@ -122,7 +122,7 @@ def _write_page(output: Path, page: Path, note: str | None) -> None:
 
 def _show(finished: Finished) -> None:
     """Print the tables and where everything is."""
-    from mossrules.experiments.markdown import table  # noqa: PLC0415
+    from research.paper.markdown import table  # noqa: PLC0415
 
     for each in finished.tables:
         print_line((each.heading, "bold"))

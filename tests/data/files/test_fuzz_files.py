@@ -1,6 +1,6 @@
 """Damaged files: what is wrong with one is a `MossError` of one sentence, and nothing else.
 
-`python -m quality fuzz` does the same for as long as one likes.
+`python -m research.quality fuzz` does the same for as long as one likes.
 """
 
 import subprocess
@@ -73,7 +73,7 @@ def test_sound_files_are_read(name, samples, tmp_path):
     ],
 )
 def test_what_once_went_wrong_is_read_or_refused(key, samples, tmp_path):
-    """Damage that `python -m quality fuzz` has found to raise something else."""
+    """Damage that `python -m research.quality fuzz` has found to raise something else."""
     name = key.rsplit(" ", 2)[0]
     rng = Random(key)  # noqa: S311  no secrets
     assert read_damaged(READERS[name], samples(name), rng, tmp_path) in ("read", "refused")

@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import __main__ as command
-from benchmarks import _harness as harness
-from benchmarks import agreement, authors_way, big, forest, path, statistics
-from benchmarks._data import synthetic
-from benchmarks._harness import Bound, Figure, Report
 
 from mossrules import Rule
 from mossrules.candidates.rules import Range
+from research.benchmarks import __main__ as command
+from research.benchmarks import _harness as harness
+from research.benchmarks import agreement, authors_way, big, forest, path, statistics
+from research.benchmarks._data import synthetic
+from research.benchmarks._harness import Bound, Figure, Report
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_peak_memory_sees_what_is_allocated():
 
 def test_a_fresh_process_returns_its_result():
     """A child process runs a subject's function and hands back its value."""
-    found = harness.in_fresh_process("benchmarks._harness:environment")
+    found = harness.in_fresh_process("research.benchmarks._harness:environment")
     assert found["packages"] == harness.environment()["packages"]
 
 

@@ -1,16 +1,16 @@
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import classification
-from benchmarks.__main__ import RESUMABLE, SUBJECTS
-from benchmarks._harness import Skipped
-from benchmarks._rival_environment import Outcome
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
 from mossrules import MossClassifier
 from mossrules.baselines import SirusClassifier
 from mossrules.evaluation import evaluate
+from research.benchmarks import classification
+from research.benchmarks.__main__ import RESUMABLE, SUBJECTS
+from research.benchmarks._harness import Skipped
+from research.benchmarks._rival_environment import Outcome
 
 
 @pytest.fixture

@@ -3,9 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import _comparison_page as page
-from benchmarks import _notebooks, comparison
-from benchmarks.__main__ import RESUMABLE, SUBJECTS
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import KFold
 
@@ -14,7 +11,10 @@ from mossrules.baselines._literals import count_literals
 from mossrules.estimators.finding import find_in_rows
 from mossrules.estimators.inputs import read_training
 from mossrules.evaluation import evaluate
-from mossrules.experiments.protocols import protocol_for
+from research.benchmarks import _comparison_page as page
+from research.benchmarks import _notebooks, comparison
+from research.benchmarks.__main__ import RESUMABLE, SUBJECTS
+from research.paper.protocols import protocol_for
 
 TREES = 30
 

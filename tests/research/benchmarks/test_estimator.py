@@ -2,10 +2,10 @@
 
 import numpy as np
 import pandas as pd
-from benchmarks import _exports, estimator
-from benchmarks.__main__ import SUBJECTS
 
 from mossrules import MossClassifier, MossRegressor
+from research.benchmarks import _exports, estimator
+from research.benchmarks.__main__ import SUBJECTS
 
 
 def test_exports_agree_under_hostile_names():

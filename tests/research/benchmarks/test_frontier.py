@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks import ablation, frontier
-from benchmarks import authors_frontier as authors
-from benchmarks._data import OPENML
-from benchmarks._generated import generated_pool
-from benchmarks._harness import Skipped, show
-from benchmarks._pools import DATASETS, MAX_RULES, Pool
-from benchmarks.authors_solver import MOST_CUTS, AuthorsResult
 
 from mossrules.frontier import Frontier, FrontierPoint, epsilon_sequence, solve_frontier
 from mossrules.solver import Options, Problem, Status, solve
 from mossrules.statistics import Statistics
+from research.benchmarks import ablation, frontier
+from research.benchmarks import authors_frontier as authors
+from research.benchmarks._data import OPENML
+from research.benchmarks._generated import generated_pool
+from research.benchmarks._harness import Skipped, show
+from research.benchmarks._pools import DATASETS, MAX_RULES, Pool
+from research.benchmarks.authors_solver import MOST_CUTS, AuthorsResult
 from support.oracles import brute_force
 
 

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks import rivals, solver
-from benchmarks._harness import Bound
-from benchmarks._partial import Partial
-from benchmarks._pools import LARGEST, Pool, scale_rows
-from benchmarks._rival_environment import read_results, run_child
-from benchmarks.authors_solver import cutting_plane, tangent
 
 from mossrules.solver import Problem
 from mossrules.statistics import Statistics
+from research.benchmarks import rivals, solver
+from research.benchmarks._harness import Bound
+from research.benchmarks._partial import Partial
+from research.benchmarks._pools import LARGEST, Pool, scale_rows
+from research.benchmarks._rival_environment import read_results, run_child
+from research.benchmarks.authors_solver import cutting_plane, tangent
 from support.oracles import brute_force
 
 

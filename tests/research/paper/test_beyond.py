@@ -8,10 +8,10 @@ from mossrules import MossRegressor
 from mossrules.estimators.folds import split_rows
 from mossrules.estimators.inputs import read_training
 from mossrules.evaluation import evaluate
-from mossrules.experiments.beyond import CHOOSE, EXPERIMENT, MEASURE, inner_folds
-from mossrules.experiments.beyond_tables import choices, published_means
-from mossrules.experiments.framework import Lab
-from mossrules.experiments.protocols import protocol_for
+from research.paper.beyond import CHOOSE, EXPERIMENT, MEASURE, inner_folds
+from research.paper.beyond_tables import choices, published_means
+from research.paper.framework import Lab
+from research.paper.protocols import protocol_for
 from support.experiment_cases import write_tables
 
 NAMES = ("ESL", "mtp")

@@ -16,16 +16,16 @@ from mossrules.cli import app
 from mossrules.data.columns import Kind
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidFile, InvalidParameter, MissingDependency
-from mossrules.experiments import registry
-from mossrules.experiments.collecting import collect
-from mossrules.experiments.datasets import NUMBERS_OF, load_dataset
-from mossrules.experiments.framework import Experiment, Presentation, TableOf
-from mossrules.experiments.markdown import table
-from mossrules.experiments.published import published_results, published_sensitivity
-from mossrules.experiments.record import RECORD, Record, as_csv
-from mossrules.experiments.running import reproduce
-from mossrules.experiments.sliding_window import windows
 from mossrules.solver import Problem
+from research.paper import registry
+from research.paper.collecting import collect
+from research.paper.datasets import NUMBERS_OF, load_dataset
+from research.paper.framework import Experiment, Presentation, TableOf
+from research.paper.markdown import table
+from research.paper.published import published_results, published_sensitivity
+from research.paper.record import RECORD, Record, as_csv
+from research.paper.running import reproduce
+from research.paper.sliding_window import windows
 from support.experiment_cases import write_tables
 
 # --- a made-up experiment -------------------------------------------------------------------------
@@ -307,7 +307,7 @@ def test_importing_the_package_loads_no_experiment():
     """Neither the library nor the command line loads experiments before one is asked for."""
     code = (
         "import sys, mossrules, mossrules.cli\n"
-        "print([name for name in sys.modules if name.startswith('mossrules.experiments')])"
+        "print([name for name in sys.modules if name.startswith('research.paper')])"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

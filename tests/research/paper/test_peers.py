@@ -12,15 +12,15 @@ from sklearn.linear_model import LinearRegression
 from mossrules import MossRegressor
 from mossrules.candidates.rules import OPEN, Range, Rule
 from mossrules.exceptions import InvalidParameter
-from mossrules.experiments import peers
-from mossrules.experiments.framework import Lab
-from mossrules.experiments.measuring import compare
-from mossrules.experiments.numbers import Numbers, OnNumbers
-from mossrules.experiments.peer_processes import PEERS, VARIABLE, Peer, ask, interpreter_of
-from mossrules.experiments.peer_rules import Cuts, holds
-from mossrules.experiments.protocols import protocol_for
-from mossrules.experiments.record import RECORD
-from mossrules.experiments.running import reproduce
+from research.paper import peers
+from research.paper.framework import Lab
+from research.paper.measuring import compare
+from research.paper.numbers import Numbers, OnNumbers
+from research.paper.peer_processes import PEERS, VARIABLE, Peer, ask, interpreter_of
+from research.paper.peer_rules import Cuts, holds
+from research.paper.protocols import protocol_for
+from research.paper.record import RECORD
+from research.paper.running import reproduce
 from support.experiment_cases import write_tables
 
 # A package of the name and interface of PyPI's: one rule of two conditions and one of weight 0.

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from mossrules import MossRegressor
+from mossrules.baselines.registry import METHODS
 from mossrules.evaluation import evaluate
-from mossrules.experiments.datasets import NUMBERS_OF
-from mossrules.experiments.framework import Lab
-from mossrules.experiments.measuring import compare
-from mossrules.experiments.performance import EXPERIMENT
-from mossrules.experiments.performance_tables import differences, ranks, tables
-from mossrules.experiments.protocols import LEARNERS, protocol_for
-from mossrules.experiments.published import published_results
-from mossrules.experiments.registry import find_experiment
+from research.paper.datasets import NUMBERS_OF
+from research.paper.framework import Lab
+from research.paper.measuring import compare
+from research.paper.performance import EXPERIMENT
+from research.paper.performance_tables import differences, ranks, tables
+from research.paper.protocols import protocol_for
+from research.paper.published import published_results
+from research.paper.registry import find_experiment
 from support.experiment_cases import write_tables
 
 NAMES = ("ESL", "mtp")
@@ -46,7 +47,7 @@ def papers_rows():
         {"dataset": dataset, "learner": learner, "seconds": 1.0, **same}
         | {name: published_results(table)[dataset, learner] for name, table in columns.items()}
         for dataset in NUMBERS_OF
-        for learner in LEARNERS
+        for learner in METHODS
     ]
 
 
@@ -59,7 +60,7 @@ def test_every_table_is_run_once():
 def test_rows_are_those_of_bare_learners(measured, folder):
     """A row has what an evaluation of that learner alone says, medians filled in or not."""
     settings, rows = measured
-    assert len(rows) == len(NAMES) * len(LEARNERS) * 2
+    assert len(rows) == len(NAMES) * len(METHODS) * 2
     assert all(row["failed"] == 0 for row in rows)
     for dataset in NAMES:
         data = Lab(protocol_for("paper"), folder).load(dataset)

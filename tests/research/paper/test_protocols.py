@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 from sklearn.impute import SimpleImputer
 
+from mossrules.baselines.registry import METHODS
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter
-from mossrules.experiments.protocols import (
-    LEARNERS,
+from research.paper.protocols import (
     MedianFilled,
     has_missing,
     one_hot,
@@ -91,7 +91,7 @@ def test_every_learner_learns_from_a_prepared_table(mixed, way):
     protocol = protocol_for(way)
     prepared = protocol.prepare(X)
     learners = protocol.learners(prepared, max_rules=4, n_trees=40)
-    assert tuple(learners) == LEARNERS
+    assert tuple(learners) == METHODS
     for name, learner in learners.items():
         learner.fit(prepared, y)
         assert 1 <= len(learner.rules_) <= (4 if name != "GLRM" else len(learner.rules_))

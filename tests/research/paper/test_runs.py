@@ -6,13 +6,13 @@ import pytest
 
 from mossrules import MossRegressor, RuleSet
 from mossrules.evaluation import evaluate
-from mossrules.experiments.approximate import SweptRegressor
-from mossrules.experiments.framework import Lab
-from mossrules.experiments.measuring import mean_of, mean_ranks
-from mossrules.experiments.protocols import protocol_for
-from mossrules.experiments.published import published_sensitivity
-from mossrules.experiments.registry import find_experiment
 from mossrules.solver.search.coordinate_descent import penalised_path, penalty_grid
+from research.paper.approximate import SweptRegressor
+from research.paper.framework import Lab
+from research.paper.measuring import mean_of, mean_ranks
+from research.paper.protocols import protocol_for
+from research.paper.published import published_sensitivity
+from research.paper.registry import find_experiment
 from support.experiment_cases import write_tables
 
 SMALL = {"n_trees": 40}

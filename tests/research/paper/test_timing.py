@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from mossrules.exceptions import InvalidParameter, LicenceLimit, MissingDependency
-from mossrules.experiments import epm, generated, solvers, timing
-from mossrules.experiments.direct import compress
-from mossrules.experiments.framework import Lab
-from mossrules.experiments.generated import generated_statistics
-from mossrules.experiments.protocols import protocol_for
-from mossrules.experiments.registry import find_experiment
 from mossrules.solver import Options, Problem
+from research.paper import epm, generated, solvers, timing
+from research.paper.direct import compress
+from research.paper.framework import Lab
+from research.paper.generated import generated_statistics
+from research.paper.protocols import protocol_for
+from research.paper.registry import find_experiment
 from support.experiment_cases import write_tables
 from support.oracles import brute_force
 

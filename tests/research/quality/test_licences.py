@@ -4,8 +4,9 @@ from importlib.metadata import Distribution
 
 import pytest
 from packaging.requirements import Requirement
-from quality._requirements import project_requirements
-from quality.licences import UNKNOWN, is_allowed, licence_of, licences
+
+from research.quality._requirements import project_requirements
+from research.quality.licences import UNKNOWN, is_allowed, licence_of, licences
 
 OSI = "Classifier: License :: OSI Approved"
 BSD = f"{OSI} :: BSD License"

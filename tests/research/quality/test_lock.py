@@ -4,7 +4,8 @@ import re
 
 import pytest
 from packaging.requirements import Requirement
-from quality._requirements import PINS, Pin, floor, project_requirements, read_pins
+
+from research.quality._requirements import PINS, Pin, floor, project_requirements, read_pins
 
 ENVIRONMENTS = [
     {

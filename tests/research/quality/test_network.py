@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from quality import _offline
-from quality.network import differences, run_offline, without_times
+
+from research.quality import _offline
+from research.quality.network import differences, run_offline, without_times
 
 # Fewer trees, and no command that does what others do.
 BRIEF = {

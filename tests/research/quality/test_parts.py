@@ -8,14 +8,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from quality import interrupts, limits
-from quality.determinism import Variation, compare
-from quality.documentation import counts
-from quality.interrupts import Trials, kind_of, moments
-from quality.properties import examples
 
+from research.quality import interrupts, limits
+from research.quality.determinism import Variation, compare
+from research.quality.documentation import counts
+from research.quality.interrupts import Trials, kind_of, moments
+from research.quality.properties import FILES, examples
 from support.stopping import COMMANDS, Ended
 
+ROOT = Path(__file__).parents[3]
 MODELS = {
     name: {
         "rules": ["x > 1"],
@@ -90,6 +91,12 @@ def test_kinds_moments_and_going_on_are_independent(monkeypatch):
     kinds = {"Ctrl-C", "Ctrl-C twice", "SIGTERM", "SIGKILL"}
     assert met == {(part, kind) for part in range(6) for kind in kinds}
     assert set(again) == kinds
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_with_properties_have_some(name):
+    """A file that was moved, or has none any more, is told of."""
+    assert "@given" in (ROOT / "tests" / name).read_text("utf-8")
 
 
 def test_examples_are_those_that_hypothesis_counts():

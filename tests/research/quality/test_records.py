@@ -6,19 +6,20 @@ from dataclasses import replace
 from importlib import import_module
 
 import pytest
-from quality import __main__ as program
-from quality import _record, network
-from quality.__main__ import PARTS, main
-from quality._page import PAGE, page
-from quality._record import Record, commit_of, made_by, read_records
-from quality._site import read_site
+
+from research.quality import __main__ as program
+from research.quality import _record, network
+from research.quality.__main__ import PARTS, main
+from research.quality._page import PAGE, page
+from research.quality._record import Record, commit_of, made_by, read_records
+from research.quality._site import read_site
 
 RECORD = Record(
     title="Trials, of a kind",
     asked="Nothing breaks.",
     seen="1,234 trials, 0 failures",
     passed=True,
-    command="python -m quality trials",
+    command="python -m research.quality trials",
     seconds=90.0,
     table=[{"Kind": "a|b", "trials": 1234}, {"Kind": "c", "trials": 0}],
     notes=["One sentence."],
@@ -26,7 +27,7 @@ RECORD = Record(
 
 
 def test_the_page_is_written_from_the_records():
-    """After a change of a record, `python -m quality page` has been run."""
+    """After a change of a record, `python -m research.quality page` has been run."""
     kept = read_records()
     assert set(kept) <= set(PARTS)
     assert PAGE.read_text("utf-8") == page({part: kept[part] for part in PARTS if part in kept})
@@ -118,7 +119,7 @@ def test_a_record_names_the_commit_at_which_it_was_begun(kept, monkeypatch):
 )
 def test_some_of_a_part_leaves_its_record_alone(part, words, kept, monkeypatch, capsys):
     """What was seen is printed; whether it passed is in the status."""
-    module = import_module(f"quality.{part}")
+    module = import_module(f"research.quality.{part}")
     monkeypatch.setattr(module, "run", lambda **_: replace(RECORD, passed=False))
     assert main([part, *words]) == 1
     assert RECORD.seen in capsys.readouterr().out
@@ -133,7 +134,7 @@ def test_a_part_is_in_the_table_and_has_a_section():
     assert "| [Trials, of a kind](#trials-of-a-kind) | 1,234 trials, 0 failures | yes |" in text
     assert "| [More](#more) | 1,234 trials, 0 failures | **no** |" in text
     assert "| Kind | trials |\n|---|---:|\n| a\\|b | 1,234 |" in text
-    assert "`python -m quality trials`, 1.5 minutes, on " in text
+    assert "`python -m research.quality trials`, 1.5 minutes, on " in text
 
 
 def test_an_unknown_part_is_named(capsys):

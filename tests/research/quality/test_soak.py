@@ -5,12 +5,12 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from quality import soak
-from quality._page import made, markdown_table
-from quality._record import FOLDER, read_records
 
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter, LicenceLimit, MossError
 from mossrules.solver import SolutionPool
+from research.quality import soak
+from research.quality._page import made, markdown_table
+from research.quality._record import FOLDER, read_records
 
 
 @pytest.fixture

@@ -5,16 +5,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from quality._suite import (
-    AREAS,
+
+from research.quality._suite import (
     area_of,
     clean_environment,
     read_outcome,
     suite_record,
     versions,
 )
-from quality.minimum import release_table
-from quality.wheel import NEEDED, sdist_faults, wheel_faults
+from research.quality.minimum import release_table
+from research.quality.wheel import NEEDED, sdist_faults, wheel_faults
 
 PROGRAM = """
 import pytest
@@ -37,8 +37,9 @@ ABOUT = [
 def outcome(tmp_path_factory):
     """Return what became of two made-up files of tests."""
     folder = tmp_path_factory.mktemp("tests")
-    (folder / "test_frontier_sums.py").write_text(PROGRAM, "utf-8")
-    (folder / "test_nothing_known.py").write_text("def test_is_fine(): pass", "utf-8")
+    (folder / "tests" / "frontier").mkdir(parents=True)
+    (folder / "tests" / "frontier" / "test_sums.py").write_text(PROGRAM, "utf-8")
+    (folder / "tests" / "test_nothing_known.py").write_text("def test_is_fine(): pass", "utf-8")
     plugins = ("-p", "no:randomly", "-p", "no:xdist", "-p", "no:hypothesispytest")
     command = [sys.executable, "-m", "pytest", *plugins, "--junitxml=results.xml"]
     done = subprocess.run(command, cwd=folder, check=False, capture_output=True)
@@ -71,12 +72,10 @@ def test_a_record_names_failures_and_reasons(outcome):
     assert record.made_by["numpy"] == "2.0.0"
 
 
-def test_every_file_of_tests_has_an_area():
-    """And every word of an area begins the name of a file."""
-    files = [path.stem for path in Path(__file__).parent.glob("test_*.py")]
-    assert [each for each in files if area_of(each) == "other"] == []
-    words = {word for names in AREAS.values() for word in names.split()}
-    assert words == {each.split("_")[1] for each in files}
+def test_the_area_of_a_test_is_its_folder():
+    """Whatever folders are below it; what stands in none is other."""
+    assert area_of("tests.solver.kernels.test_swaps") == "solver"
+    assert area_of("tests.test_anything") == area_of("test_anything") == "other"
 
 
 def test_a_run_that_ended_early_is_none(tmp_path):

@@ -8,12 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mossrules import baselines
+from mossrules.baselines.registry import BASELINES, baselines_like
 from mossrules.display.report.data import BaselinePoint
 from mossrules.estimators import MossClassifier, MossRegressor
 from mossrules.estimators.cross_validation import EvaluationProgress
 from mossrules.estimators.evaluated import FrontierEvaluation, standard_error
-from mossrules.estimators.finding import GENERATION
 from mossrules.evaluation import Evaluation, evaluate, evaluate_frontier
 from mossrules.exceptions import InvalidParameter
 
@@ -21,24 +20,6 @@ __all__ = ["Folds", "Learners", "Listener", "measure_rivals"]
 
 Listener = Callable[[str, int | None, int | None], object]  # a stage, steps done, steps in all
 Learners = Literal["baselines"] | Mapping[str, Any] | None
-
-OF_NUMBERS = {
-    "SIRUS": baselines.SirusRegressor,
-    "FIRE": baselines.FireRegressor,
-    "GLRM": baselines.GlrmRegressor,
-    "RuleFit": baselines.RuleFitRegressor,
-}
-OF_CLASSES = {
-    "SIRUS": baselines.SirusClassifier,
-    "GLRM": baselines.GlrmClassifier,
-    "RuleFit": baselines.RuleFitClassifier,
-}
-WHAT = {
-    "SIRUS": "takes the rules that most trees made",
-    "FIRE": "lets weights that do little shrink to nothing, and joins those of neighbours",
-    "GLRM": "builds its rules one after the other, as long as each is worth its length",
-    "RuleFit": "shrinks all weights alike until few rules are left",
-}
 
 
 @dataclass(frozen=True)
@@ -94,9 +75,7 @@ def _named(
         raise InvalidParameter(
             f"learners is {learners!r}; pass 'baselines', a dict of estimators, or None."
         )
-    known = OF_CLASSES if isinstance(model, MossClassifier) else OF_NUMBERS
-    search = {name: getattr(model, name) for name in GENERATION}
-    return {name: kind(model.max_rules, **search) for name, kind in known.items()}
+    return baselines_like(model)
 
 
 def _point(found: Evaluation, evaluation: FrontierEvaluation, learner: str) -> BaselinePoint:
@@ -110,7 +89,7 @@ def _point(found: Evaluation, evaluation: FrontierEvaluation, learner: str) -> B
         dice_low=None if dice is None else dice.lower,
         dice_high=None if dice is None else dice.upper,
         rules=summary.n_rules,
-        what=WHAT.get(learner, ""),
+        what=BASELINES[learner].about if learner in BASELINES else "",
     )
 
 

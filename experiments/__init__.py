@@ -1,1 +1,0 @@
-"""Measurements behind the library's defaults: `python -m experiments.<name>`."""

@@ -1,0 +1,73 @@
+"""Tables to measure on: generated ones, and OpenML files kept beside the repository."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from mossrules import find_candidates
+from mossrules.candidates.codes import EncodedTable
+from mossrules.candidates.generators import ForestGenerator
+from mossrules.candidates.search import encode_rows
+from mossrules.data.table import split_target
+from research.benchmarks._harness import ROOT, THREADS, Skipped
+from research.paper.generated import generated_rows as synthetic
+
+Floats = npt.NDArray[np.float64]
+
+OPENML = ROOT.parent / "shared" / "data" / "openml"
+CLASSES = ROOT.parent / "shared" / "data" / "pmlb_classification"
+
+
+def read_openml(name: str) -> tuple[pd.DataFrame, Floats]:
+    """Return the features and the target of `name`.csv.gz, all of them numbers."""
+    frame, target = read_mixed(name)
+    return frame.astype(np.float64), target
+
+
+def read_mixed(name: str) -> tuple[pd.DataFrame, Floats]:
+    """Return the features and the target of `name`.csv.gz; features of texts stay texts."""
+    path = OPENML / f"{name}.csv.gz"
+    if not path.exists():
+        raise Skipped(f"{path.name} is not in {path.parent.relative_to(ROOT.parent)}")
+    frame = pd.read_csv(path)
+    target = frame.pop("target").to_numpy(dtype=np.float64)
+    return frame, target
+
+
+def read_classes(name: str) -> tuple[pd.DataFrame, npt.NDArray[np.int64]]:
+    """Return the features and the classes of `name`.csv.gz."""
+    path = CLASSES / f"{name}.csv.gz"
+    if not path.exists():
+        raise Skipped(f"{path.name} is not in {path.parent.relative_to(ROOT.parent)}")
+    frame = pd.read_csv(path)
+    return frame, frame.pop("target").to_numpy(dtype=np.int64)
+
+
+def encode(X: Any, y: Floats) -> EncodedTable:
+    """Return the table as the forest and the statistics see it."""
+    table, target = split_target(X, y)
+    return encode_rows(
+        table,
+        target,
+        None,
+        ForestGenerator(),
+        n_bins=10,
+        chunk_rows=None,
+        n_jobs=THREADS,
+        progress=None,
+    )
+
+
+def codes_by_row(data: EncodedTable) -> npt.NDArray[np.uint8]:
+    """Return the codes (rows, columns); by columns in memory."""
+    return np.concatenate([chunk.codes for chunk in data.chunks], axis=1).T
+
+
+def warm_up() -> None:
+    """Compile the kernels, and load what they need, on a table too small to matter."""
+    X, y = synthetic(300, 6, seed=0)
+    find_candidates(X, y, n_trees=8, n_jobs=THREADS)

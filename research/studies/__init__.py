@@ -1,0 +1,1 @@
+"""Measurements behind the library's defaults: `python -m research.studies.<name>`."""

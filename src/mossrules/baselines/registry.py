@@ -1,0 +1,111 @@
+"""The methods that are compared, said once: for the command line, the report and research.
+
+To add one, add a `Baseline` here and its name to `mossrules.cli.compare.LearnerName`, which has to
+be known before anything is loaded; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mossrules.baselines.fire import FireRegressor
+from mossrules.baselines.glrm import GlrmRegressor
+from mossrules.baselines.glrm_classifier import GlrmClassifier
+from mossrules.baselines.rulefit import RuleFitRegressor
+from mossrules.baselines.rulefit_classifier import RuleFitClassifier
+from mossrules.baselines.sirus import SirusRegressor
+from mossrules.baselines.sirus_classifier import SirusClassifier
+from mossrules.estimators import MossClassifier, MossRegressor
+from mossrules.estimators.finding import GENERATION
+from mossrules.exceptions import InvalidParameter
+from mossrules.learning.stability_levels import Stability
+
+__all__ = ["BASELINES", "METHODS", "MOSS", "Baseline", "baselines_like", "make_methods"]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A method to compare with, for numbers and for classes."""
+
+    about: str  # what it does, after "it"
+    regressor: type[Any]
+    classifier: type[Any] | None = None  # None where the method is for numbers only
+
+    def estimator(self, *, classes: bool) -> type[Any] | None:
+        """Return the estimator for this kind of target."""
+        return self.classifier if classes else self.regressor
+
+
+# Names and order are those of the paper's tables; MOSS by the stability that is asked for.
+MOSS: Mapping[str, Stability] = {"MOSS-H": "high", "MOSS-M": "medium", "MOSS-L": "low"}
+BASELINES: Mapping[str, Baseline] = {
+    "FIRE": Baseline(
+        "lets weights that do little shrink to nothing, and joins those of neighbours",
+        FireRegressor,
+    ),
+    "GLRM": Baseline(
+        "builds its rules one after the other, as long as each is worth its length",
+        GlrmRegressor,
+        GlrmClassifier,
+    ),
+    "SIRUS": Baseline("takes the rules that most trees made", SirusRegressor, SirusClassifier),
+    "RuleFit": Baseline(
+        "shrinks all weights alike until few rules are left", RuleFitRegressor, RuleFitClassifier
+    ),
+}
+METHODS = (*MOSS, *BASELINES)
+
+
+def make_methods(
+    names: Iterable[str] | None,
+    *,
+    classes: bool,
+    moss: Mapping[str, Any] | None = None,
+    **shared: Any,
+) -> dict[str, Any]:
+    """Return estimators by name.
+
+    Parameters
+    ----------
+    names
+        Of `METHODS`; None for all that are for this kind of target.
+    classes
+        Whether the target is classes, and not a number.
+    moss
+        Parameters of MOSS alone.
+    **shared
+        Parameters that all have.
+    """
+    methods: dict[str, Any] = {}
+    for name in METHODS if names is None else names:
+        if name in MOSS:
+            kind = MossClassifier if classes else MossRegressor
+            methods[name] = kind(stability=MOSS[name], **(moss or {}), **shared)
+            continue
+        if name not in BASELINES:
+            raise InvalidParameter(f"There is no method {name!r}; choose from {METHODS}.")
+        estimator = BASELINES[name].estimator(classes=classes)
+        if estimator is not None:
+            methods[name] = estimator(**shared)
+        elif names is not None:  # asked for by name, so that leaving it out would mislead
+            raise InvalidParameter(f"{name} is for numbers and not for classes; leave it out.")
+    return methods
+
+
+def baselines_like(model: MossRegressor | MossClassifier) -> dict[str, Any]:
+    """Return the baselines for a model's target, looking for rules as it does.
+
+    With the same parameters of the search and as many rules an evaluation searches once for all.
+    """
+    search = {name: getattr(model, name) for name in GENERATION}
+    classes = isinstance(model, MossClassifier)
+    # SIRUS first, as the one that is nearest to MOSS: it has the same rules to choose from.
+    names = sorted(BASELINES, key=lambda name: name != "SIRUS")
+    return make_methods(
+        [name for name in names if BASELINES[name].estimator(classes=classes)],
+        classes=classes,
+        max_rules=model.max_rules,
+        **search,
+    )

@@ -1,0 +1,35 @@
+import pytest
+
+from mossrules import MossClassifier, MossRegressor
+from mossrules.baselines.registry import BASELINES, METHODS, MOSS, baselines_like, make_methods
+from mossrules.estimators.finding import GENERATION
+from mossrules.exceptions import InvalidParameter
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_all_methods_of_a_target_are_made_with_what_is_shared(classes):
+    """Without names there are all of them, but for those that classes have no use for."""
+    methods = make_methods(None, classes=classes, moss={"gap": 0.05}, max_rules=4, n_trees=25)
+    assert set(METHODS) - set(methods) == ({"FIRE"} if classes else set())
+    for name, method in methods.items():
+        assert (method.max_rules, method.n_trees) == (4, 25)
+        assert (name in MOSS) == (getattr(method, "gap", None) == 0.05)
+
+
+def test_names_that_cannot_be_had_are_refused():
+    """A sentence says what there is, or that a method is for numbers only."""
+    with pytest.raises(InvalidParameter, match="choose from"):
+        make_methods(["FIGS"], classes=False)
+    with pytest.raises(InvalidParameter, match="FIRE is for numbers"):
+        make_methods(["SIRUS", "FIRE"], classes=True)
+
+
+@pytest.mark.parametrize("kind", [MossRegressor, MossClassifier])
+def test_baselines_look_for_rules_as_a_model_does(kind):
+    """All parameters of the search and the number of rules are the model's."""
+    model = kind(7, n_trees=30, n_bins=5, max_depth=3, max_features=0.7, random_state=4)
+    found = baselines_like(model)
+    assert set(found) == set(BASELINES) - ({"FIRE"} if kind is MossClassifier else set())
+    for method in found.values():
+        assert method.max_rules == 7
+        assert all(getattr(method, name) == getattr(model, name) for name in GENERATION)
