@@ -15,9 +15,9 @@ INTRODUCTION = """\
 
 AUC / log-loss / Dice on six tables of PMLB, means over folds that are the
 same for all learners. `python -m research.benchmarks classification` measures it and writes this
-page beside its results. Dice is the agreement of the rules of any two folds; what has no rules, or not
-few, has none. AUC and Dice are better if larger, the log-loss if smaller; **bold** is the best of
-the learners with at most {max_rules} rules.
+page beside its results. Dice is the agreement of the rules of any two folds; what has no rules, or
+not few, has none. AUC and Dice are better if larger, the log-loss if smaller; **bold** is the best
+of the learners with at most {max_rules} rules.
 """
 NOTES = """\
 * **Settings.** At most {max_rules} rules, {n_trees} trees of depth 2, and all else of the search

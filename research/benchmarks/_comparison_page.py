@@ -22,8 +22,8 @@ INTRODUCTION = """\
 
 Test R2 and Dice (mean over pairs of folds) of the paper's seven methods on six of its tables,
 beside what the paper prints. `python -m research.benchmarks comparison` measures it and writes this
-page beside its results. In each cell ours is first, with its standard error or its 95 % interval, and
-then the paper's; bold where they are more than {far:g} standard errors apart.
+page beside its results. In each cell ours is first, with its standard error or its 95 % interval,
+and then the paper's; bold where they are more than {far:g} standard errors apart.
 
 * **Protocol.** Ten folds, 15 rules, 500 trees of depth 2, ten bins, a column for each category,
   medians for missing numbers, the authors' gammas, and no rules that tie at the end of the list:

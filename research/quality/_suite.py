@@ -187,7 +187,7 @@ def read_outcome(results: Path, code: int) -> Outcome:
 
 def area_of(test_module: str) -> str:
     """Return the area of a module of tests, which is its folder: the room of what it tests."""
-    _tests, *folders, _name = test_module.split(".")
+    folders = test_module.split(".")[1:-1]  # within tests/
     return folders[0] if folders else "other"
 
 

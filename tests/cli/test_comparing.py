@@ -69,7 +69,7 @@ def test_the_names_of_methods_are_those_of_the_registry():
 def test_a_comparison_is_that_of_the_library(data, table):
     """All learners and folds have the figures of `evaluate`, bit for bit but for the times."""
     content = json.loads(run("compare", data, "--folds", "3", "--json", "--gap", "0.05").stdout)
-    learners = make_methods(None, classes=False, max_rules=4, n_trees=25)
+    learners = make_methods(None, classes=False, max_rules=4, n_trees=25, random_state=0)
     for name in ("MOSS-H", "MOSS-M", "MOSS-L"):
         learners[name].set_params(gap=0.05)
     expected = evaluate(learners, table, "progression", cv=3)
