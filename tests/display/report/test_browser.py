@@ -229,7 +229,7 @@ def test_buttons_lead_to_neighbours_and_named_points(visit, numbers):
 
 
 @pytest.mark.parametrize("name", ["numbers", "classes"])
-def test_the_script_says_what_the_file_says(visit, request, name):
+def test_coming_back_to_a_point_leaves_no_trace(visit, request, name):
     """Whoever comes back to the fitted model reads what was there before the script."""
     report = request.getfixturevalue(name)
     page = visit(report.path).page
@@ -286,7 +286,7 @@ SUM = """() => {
     value, total,
     text: document.getElementById("prediction").textContent,
     holding: texts("#sum-rows [data-slot=text]"),
-    adds: texts("#sum-base [data-slot=adds], #sum-rows [data-slot=adds]"),
+    adds: texts("#sum-base [data-slot=weight], #sum-rows [data-slot=weight]"),
     totals: texts("#sum-base [data-slot=total], #sum-rows [data-slot=total]"),
     silent: texts("#silent-rules > li"),
   };
@@ -461,7 +461,7 @@ def test_hostile_names_and_labels_are_text(visit, request, name):
     for position in range(len(report.rule_sets)):
         page.fill("#point-slider", str(position))
         assert page.evaluate(INTRUDERS) == []
-        assert page.locator("script").count() == 2
+        assert page.locator("script").count() == 3
     columns = {column["name"]: column for column in content["data"]["columns"]}
     fields = page.locator(".field")
     assert fields.locator("label").all_text_contents() == list(columns)

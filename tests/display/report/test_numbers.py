@@ -23,8 +23,7 @@ from mossrules.display.report.numbers import (
 FLOATS = st.floats(-1e15, 1e15)
 CALLS = """
 const lines = JSON.parse(require("fs").readFileSync(0, "utf8")).map((x) => [
-  number(x), fixed(x, 3), amount(x, decimalsFor([x, 1.5])), amount(x, null), percent(x),
-  oddsRatio(x === null ? null : Math.abs(x)), decimalsFor([x, null], 3)]);
+  number(x), signed(x, 3), signed(x, 2, "+"), signed(x, null, "+"), percent(Math.abs(x))]);
 console.log(JSON.stringify(lines));
 """
 
@@ -118,7 +117,6 @@ def test_the_page_s_own_functions_write_the_same():
             1000500000.0,
             5e-324,
             0.00049999,
-            None,
         ),
         *(draws.choice([-1.0, 1.0], 2000) * 10.0 ** draws.uniform(-8, 12, 2000)).tolist(),
         *(draws.integers(-(10**5), 10**5, 1000) / 8).tolist(),  # many ties
@@ -139,11 +137,9 @@ def test_the_page_s_own_functions_write_the_same():
         [
             number(x),
             fixed(x, 3),
-            amount(x, decimals_for([x, 1.5])),
+            amount(x, 2),
             amount(x, None),
-            percent(x),
-            odds_ratio(None if x is None else abs(x)),
-            decimals_for([x, None], 3),
+            percent(abs(x)),
         ]
         for x in values
     ]

@@ -1,8 +1,8 @@
 """Numbers as the page shows them.
 
-`page/numbers.js` has the same functions for what the page writes later: whoever moves away from a
-point and comes back finds it unchanged, letter by letter. That is why ties are rounded away from
-zero here, as JavaScript does, and why nothing depends on a logarithm's last bit.
+`page/numbers.js` writes the sums of a case that a reader types in, beside amounts written here. The
+two must round alike, which is why ties go away from zero, as JavaScript has them, and why nothing
+depends on a logarithm's last bit.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from importlib import import_module
 from importlib.resources import files
@@ -69,6 +69,7 @@ def render(data: Content) -> str:
         "data": safe(_json_block(content)),
         "policy": _policy(styles, script),
     }
+    view["words"] = safe(_json_block(view["points"]))
     for figure in view["figures"]:  # made by figures.py, which escapes what it writes
         figure.update(wide=safe(figure["wide"]), narrow=safe(figure["narrow"]))
     page: str = environment.get_template("report.html.j2").render(r=content, view=view)
@@ -95,7 +96,7 @@ def write_report(path: str | os.PathLike[str], data: Content) -> None:
     write_file(Path(path), render(data))
 
 
-def _json_block(content: Mapping[str, Any]) -> str:
+def _json_block(content: Mapping[str, Any] | Sequence[Any]) -> str:
     """Return JSON that no HTML parser can see an end in."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     for letter in "<>&":

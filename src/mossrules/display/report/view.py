@@ -1,6 +1,9 @@
-"""What the templates show of a report's content: its numbers as words, and its figures.
+"""What the page shows of a report's content: its numbers as words, and its figures.
 
-`page/rules.js` says the same of the other points, in the same words.
+Every point of the trade-off is put into words here, in Python. The templates write those of the
+fitted model, and the script puts those of another point in their places; it has no words of its own
+but for what a reader does: a case typed in, and two points compared. Rules are on the page once
+each, since most are in many points; pages with all points written out were three times as large.
 """
 
 from __future__ import annotations
@@ -43,20 +46,22 @@ OTHER = {"value": "other", "text": "another value", "typical": False}
 def make_view(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the templates need beside the content itself."""
     points, columns = content["points"], content["data"]["columns"]
-    shown = points[content["chosen"]]
+    worded = [_point(content, position) for position in range(len(points))]
+    shown = worded[content["chosen"]]
     return {
         "rows": f"{content['data']['rows']:,}",
         "rule_count": _count(len(shown["rules"]), "rule"),
         "date": _date(content["made"]["date"]),
         "event": _event(content["target"], content["outcome"]),
-        "words": _words(content, content["chosen"]),
         "jumps": [
             {"name": name, "point": content[key], "words": words}
             for name, key, words in JUMPS
             if content[key] is not None
         ],
         "figures": _figures(content),
-        "shown": _shown(content, content["chosen"]),
+        "points": worded,
+        "shown": shown,
+        "rules": [_rule(rule) for rule in content["rules"]],
         "columns": 4 + (content["link"] == "logit") + bool(content["folds"]),
         "has_training": any(point["training"] is not None for point in points),
         "evaluated": any(point["evaluated"] is not None for point in points),
@@ -78,22 +83,22 @@ def label_words(label: str | float | bool | None) -> str:
     return repr(label).removesuffix(".0") if isinstance(label, float) else level_words(label)
 
 
-# --- the point that is shown --------------------------------------------------------------------
+# --- points and rules ---------------------------------------------------------------------------
 
 
-def _shown(content: Mapping[str, Any], position: int) -> dict[str, Any]:
-    """Return a point with its numbers as words."""
+def _point(content: Mapping[str, Any], position: int) -> dict[str, Any]:
+    """Return a point with its numbers as words: by the slot of the page that they stand in."""
     point = content["points"][position]
     certificate, tested = point["certificate"], point["evaluated"]
     decimals = _decimals(point)
+    count, fit = len(content["points"]), (point["stability"], point["explained"])
     return {
-        "name": f"point {position + 1}",
+        "point": f"point {position + 1}",
+        "words": point_words(position, count, *fit),
         "stability": percent(point["stability"]),
         "explained": f"{fixed(100.0 * point['explained'], 1)}{PERCENT}",
         "training": fixed(point["training"], 3),
         "count": str(len(point["rules"])),
-        "base": amount(point["intercept"], decimals),
-        "rows": _rows(content, point, decimals),
         **_tested(tested),
         **{key: certificate[key] for key in ("sentence", "status", "method")},
         "gap": _exact_percent(certificate["gap"]),
@@ -102,34 +107,54 @@ def _shown(content: Mapping[str, Any], position: int) -> dict[str, Any]:
         "bound": number(certificate["bound"]),
         "seconds": number(certificate["seconds"]),
         "stopped": NOTHING if tested is None else str(tested["stopped"]),
+        "base": amount(point["intercept"], decimals),
+        "decimals": decimals,  # of the sums that the script writes
+        "rules": _rows(content, point, decimals),
+        "asks": _columns_asked(content, point),
     }
 
 
 def _rows(
     content: Mapping[str, Any], point: Mapping[str, Any], decimals: int | None
 ) -> list[dict[str, Any]]:
-    """Return the rows of the table of rules."""
+    """Return what the table of rules says of each rule at this point."""
     largest = max(map(abs, point["weights"]), default=0.0) or 1.0
     found = point["found"] or [None] * len(point["rules"])
-    rows = []
-    for position, weight, times in zip(point["rules"], point["weights"], found, strict=True):
-        rule = content["rules"][position]
-        size = f"{100.0 * abs(weight) / largest:.1f}"
-        rows.append(
-            {
-                "rule": position,
-                "pieces": _pieces(rule),
-                "weight": amount(weight, decimals),
-                "sign": "minus" if weight < 0.0 else "plus",
-                "bar_from": f"-{size}" if weight < 0.0 else "0",
-                "bar_size": size,
-                "odds": odds_ratio(math.exp(min(weight, 700.0))),
-                "support": percent(rule["support"]),
-                "proportion": percent(rule["proportion"]),
-                "found": NOTHING if times is None else f"{times} of {content['folds']}",
-            }
-        )
-    return rows
+    return [
+        {
+            "rule": rule,
+            "weight": amount(weight, decimals),
+            "bar": _bar(weight, largest),
+            "odds": odds_ratio(math.exp(min(weight, 700.0))),  # beyond, float64 overflows
+            "found": NOTHING if times is None else f"{times} of {content['folds']}",
+        }
+        for rule, weight, times in zip(point["rules"], point["weights"], found, strict=True)
+    ]
+
+
+def _bar(weight: float, largest: float) -> dict[str, str]:
+    """Return attributes of the bar of a weight, which begins in the middle."""
+    size = f"{100.0 * abs(weight) / largest:.1f}"
+    if weight < 0.0:
+        return {"class": "minus", "x": f"-{size}", "width": size}
+    return {"class": "plus", "x": "0", "width": size}
+
+
+def _columns_asked(content: Mapping[str, Any], point: Mapping[str, Any]) -> list[int]:
+    """Return the positions of the columns that the rules of a point ask for."""
+    tests = (test for rule in point["rules"] for test in content["rules"][rule]["tests"])
+    asked = {test["feature"] for test in tests}
+    columns = content["data"]["columns"]
+    return [place for place, column in enumerate(columns) if column["name"] in asked]
+
+
+def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is the same of a rule at every point."""
+    return {
+        "pieces": _pieces(rule),
+        "support": percent(rule["support"]),
+        "proportion": percent(rule["proportion"]),
+    }
 
 
 def _pieces(rule: Mapping[str, Any]) -> list[tuple[str, bool]]:
@@ -164,11 +189,6 @@ def _tested(found: Mapping[str, Any] | None) -> dict[str, str]:
     if found["dice_low"] is not None and found["dice_high"] is not None:
         dice += f" ({fixed(found['dice_low'], 2)} to {fixed(found['dice_high'], 2)})"
     return {"score": score, "dice": dice, "tested_rules": number(found["rules"])}
-
-
-def _words(content: Mapping[str, Any], position: int) -> str:
-    point = content["points"][position]
-    return point_words(position, len(content["points"]), point["stability"], point["explained"])
 
 
 # --- figures ------------------------------------------------------------------------------------

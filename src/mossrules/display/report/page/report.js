@@ -8,26 +8,21 @@ let shown = data.chosen;
 function show(position) {
   const next = Math.min(last, Math.max(0, position));
   if (next === shown) return;
-  const [before, point] = [data.points[shown], data.points[next]];
-  const name = `point ${shown + 1}`;
+  const [before, now] = [words[shown], words[next]];
   shown = next;
   showPlace();
-  showFigures(next);
-  showRules(point, before);
-  byId("live").textContent = showChanges(point, before, name);
-  showCertificate(point);
+  for (const part of document.querySelectorAll(".of-point")) fill(part, now);
+  showRules(now, before);
+  byId("live").textContent = showChanges(now, before);
   byId("copied").hidden = byId("copied-box").hidden = true;
-  showFields(point);
-  showCase(point);
+  showCase();
 }
 
 /** Put slider, buttons and rings at the point that is shown. */
 function showPlace() {
-  const words = pointWords(shown);
   document.body.dataset.point = shown;
   slider.value = last - shown; // right is more stable, as in the figure
-  slider.setAttribute("aria-valuetext", words);
-  byId("point-words").textContent = words;
+  slider.setAttribute("aria-valuetext", words[shown].words);
   setOff(byId("point-previous"), shown === 0);
   setOff(byId("point-next"), shown === last);
   for (const jump of document.querySelectorAll("[data-go]")) {
@@ -100,10 +95,9 @@ function listen() {
 function listenToCase() {
   const form = byId("what-if-form");
   if (!form) return;
-  form.addEventListener("input", () => showCase(data.points[shown]));
+  form.addEventListener("input", showCase);
   form.addEventListener("submit", (event) => event.preventDefault());
-  // The values are typical again only after the event.
-  form.addEventListener("reset", () => setTimeout(() => showCase(data.points[shown])));
+  form.addEventListener("reset", () => setTimeout(showCase)); // typical only after the event
 }
 
 /** Paper shows what is folded, too. */
@@ -123,6 +117,5 @@ listen();
 listenToCase();
 listenToPrinter();
 showPlace();
-showFields(data.points[shown]);
-showCase(data.points[shown]);
+showCase();
 document.body.dataset.ready = "true";

@@ -27,17 +27,14 @@ function testHolds(test, value) {
   return test.present && over && (test.most === null || value <= test.most);
 }
 
-const ruleHolds = (rule, row) => rule.tests.every((test) => testHolds(test, row.get(test.feature)));
-
 /** The sum, rule by rule: in the order of the rule set and in float64, as the library adds. */
 function addUp(point, row) {
   let total = point.intercept;
-  const terms = point.rules.map((rule, i) => {
-    const holds = ruleHolds(data.rules[rule], row);
+  return point.rules.map((rule, i) => {
+    const holds = data.rules[rule].tests.every((test) => testHolds(test, row.get(test.feature)));
     if (holds) total += point.weights[i];
-    return { rule, weight: point.weights[i], holds, total };
+    return { ...words[shown].rules[i], holds, sum: total };
   });
-  return { terms, total };
 }
 
 /** Without an overflow for any sum. */
@@ -47,10 +44,9 @@ function probabilityOf(total) {
 }
 
 /** Show inputs for those columns only that rules of the point ask for. */
-function showFields(point) {
-  const asked = new Set(point.rules.flatMap((rule) => data.rules[rule].tests.map((t) => t.feature)));
+function showFields() {
   for (const field of document.querySelectorAll(".field")) {
-    field.hidden = !asked.has(data.data.columns[field.dataset.column].name);
+    field.hidden = !words[shown].asks.includes(Number(field.dataset.column));
   }
 }
 
@@ -71,72 +67,52 @@ function readRow() {
 
 function sayError(input, isWrong) {
   const place = byId(`${input.id}-error`);
-  const comma = input.value.includes(",");
-  const remedy = comma ? "write decimals with a point" : "write one such as 12.5";
+  const remedy = input.value.includes(",") ? "write decimals with a point" : "write one such as 12.5";
   place.textContent = isWrong ? `This is no number; ${remedy}, or leave it empty.` : "";
   place.hidden = !isWrong;
   if (isWrong) input.setAttribute("aria-invalid", "true");
   else input.removeAttribute("aria-invalid");
 }
 
-function showCase(point) {
+function showCase() {
   if (!byId("what-if")) return;
+  showFields();
+  const point = data.points[shown];
   const row = readRow();
-  const sum = row && addUp(point, row);
-  showSum(point, sum ? sum.terms : []);
-  showPrediction(point, sum);
+  const terms = row && addUp(point, row);
+  showSum(terms ?? []);
+  showPrediction(terms && (terms.at(-1)?.sum ?? point.intercept));
 }
 
-function showSum(point, terms) {
-  const decimals = decimalsOf(point);
-  fill(byId("sum-base"), "adds", amount(point.intercept, decimals));
-  fill(byId("sum-base"), "total", amount(point.intercept, decimals));
-  const holding = terms.filter((term) => term.holds);
-  const rows = holding.map((term) => {
-    const row = rowFrom("sum-row");
-    row.dataset.rule = term.rule;
-    writeRule(slot(row, "text"), data.rules[term.rule]);
-    fill(row, "adds", amount(term.weight, decimals));
-    fill(row, "total", amount(term.total, decimals));
-    return row;
-  });
-  byId("sum-rows").replaceChildren(...rows);
-  showSilent(terms.filter((term) => !term.holds));
-}
-
-function showSilent(terms) {
-  const count = terms.length;
-  byId("silent").hidden = count === 0;
+function showSum(terms) {
+  const { base, decimals } = words[shown];
+  const lines = (holds, template) =>
+    terms
+      .filter((term) => term.holds === holds)
+      .map((term) =>
+        lineFrom(template, term.rule, { ...term, total: signed(term.sum, decimals, "+") }),
+      );
+  const silent = lines(false, "silent-row");
+  fill(byId("sum-base"), { weight: base, total: base });
+  byId("sum-rows").replaceChildren(...lines(true, "sum-row"));
+  byId("silent").hidden = silent.length === 0;
   byId("silent-words").textContent =
-    count === 1 ? "1 rule does not hold" : `${count} rules do not hold`;
-  const items = terms.map((term) => {
-    const item = document.createElement("li");
-    item.dataset.rule = term.rule;
-    item.dir = "auto";
-    item.className = "user";
-    writeRule(item, data.rules[term.rule]);
-    return item;
-  });
-  byId("silent-rules").replaceChildren(...items);
+    silent.length === 1 ? "1 rule does not hold" : `${silent.length} rules do not hold`;
+  byId("silent-rules").replaceChildren(...silent);
 }
 
-function showPrediction(point, sum) {
+/** Show what a sum predicts; null if there is none. */
+function showPrediction(total) {
   const place = byId("prediction");
-  const odds = byId("odds-words");
-  if (sum === null) {
-    place.textContent = NOTHING;
-    place.dataset.value = place.dataset.total = "";
-    if (odds) odds.textContent = "";
-    return;
-  }
   const isLogit = data.link === "logit";
-  const value = isLogit ? probabilityOf(sum.total) : sum.total;
-  place.dataset.total = String(sum.total);
-  place.dataset.value = String(value);
-  place.textContent = isLogit ? percent(value) : number(value);
-  if (odds) odds.textContent = oddsWords(amount(sum.total, decimalsOf(point)), value);
+  const value = isLogit && total !== null ? probabilityOf(total) : total;
+  place.dataset.total = total ?? "";
+  place.dataset.value = value ?? "";
+  place.textContent = value === null ? "\u2013" : (isLogit ? percent : number)(value);
+  if (isLogit) byId("odds-words").textContent = value === null ? "" : oddsWords(total, value);
 }
 
 function oddsWords(total, probability) {
-  return `The sum, ${total}, is the log-odds; the probability is 1 / (1 + exp(${MINUS}sum)) = ${number(probability)}.`;
+  const sum = signed(total, words[shown].decimals, "+");
+  return `The sum, ${sum}, is the log-odds; the probability is 1 / (1 + exp(${MINUS}sum)) = ${number(probability)}.`;
 }
