@@ -102,7 +102,7 @@ def compare(name: str, settings: Settings) -> list[Row]:
     for demand in demands(candidates):
         problem = limit_problem(plain, candidates, [demand])
         for share in settings.shares:
-            floored = problem.at(int(share * problem.eps_max))
+            floored = problem.at(int(share * problem.max_stability))
             rows.append({"dataset": name, "constraint": repr(demand), "share": share})
             rows[-1] |= race(floored, settings.limit)
             say(str(rows[-1]))

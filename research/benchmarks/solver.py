@@ -95,7 +95,7 @@ def warm_up_solver() -> None:
     M = rng.standard_normal((60, 30))
     counts = rng.integers(1, 20, 30)
     problem = Problem.from_matrix(M, M @ rng.standard_normal(30), counts, max_rules=5, gamma=0.1)
-    for floor in (0, int(0.8 * problem.largest_stability)):
+    for floor in (0, int(0.8 * problem.max_stability_unlimited)):
         for gap in (FINE, COARSE, 0.0):
             solve_ours(problem.at(floor), gap, limit=5.0)
 

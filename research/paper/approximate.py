@@ -144,7 +144,7 @@ def _in_sample(settings: Settings, data: Dataset, model: MossRegressor) -> list[
             "where": "all rows",
             "kind": APPROXIMATE,
             "stability": int(point.stability),
-            "share": point.stability / problem.eps_max,
+            "share": point.stability / problem.max_stability,
             "loss": point.loss,
             "best_loss": (best := frontier.at(stability=point.stability)).loss,
             "best_bound": best.bound,

@@ -58,7 +58,7 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
     """Return one row for each floor, from the largest stability down."""
     problem = problem_of(lab.load(settings.dataset), lab, settings)
     shares = np.linspace(1.0, settings.least, settings.floors)
-    floors = np.floor(shares * problem.eps_max).astype(np.int64).tolist()
+    floors = np.floor(shares * problem.max_stability).astype(np.int64).tolist()
     rows = measure_down(task, problem, floors, gap=settings.gap, limit=settings.seconds)
     shared = {"dataset": settings.dataset, "candidates": problem.m, "gamma": problem.gamma}
     for row in rows:

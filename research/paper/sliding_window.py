@@ -63,7 +63,7 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
             **shared,
             "kind": kind,
             "stability": stability,
-            "share": stability / problem.eps_max,
+            "share": stability / problem.max_stability,
             "loss": loss,
             "gap": gap,
         }

@@ -128,7 +128,7 @@ def measure_down(
                 row = _without_figures(way, known[-1])
             else:
                 row = solve_one(way, problem.at(floor), gap=gap, limit=limit)
-            rows.append({"floor": int(floor), "share": floor / problem.eps_max, **row})
+            rows.append({"floor": int(floor), "share": floor / problem.max_stability, **row})
     return rows
 
 
@@ -181,6 +181,6 @@ def warm_up(way: str) -> None:
     counts = rng.integers(1, 20, 30)
     problem = Problem.from_matrix(M, M @ rng.standard_normal(30), counts, max_rules=5, gamma=0.1)
     try:
-        WAYS[way](problem.at(int(0.8 * problem.eps_max)), Options(gap=0.05, time_limit=5.0))
+        WAYS[way](problem.at(int(0.8 * problem.max_stability)), Options(gap=0.05, time_limit=5.0))
     except (MissingDependency, LicenceLimit):
         return

@@ -86,7 +86,7 @@ def problems(seed: int) -> Iterator[tuple[str, Any, Best | None]]:
         if number % LARGER_EVERY == 0:  # they take as long as all others together
             larger = hard_problem(m=30 + number % 30, k=3 + number % 4, seed=number)
             share = (number // LARGER_EVERY) % 10
-            yield "squared, larger", larger.at(larger.largest_stability * share // 10), None
+            yield "squared, larger", larger.at(larger.max_stability_unlimited * share // 10), None
 
 
 def methods() -> dict[str, Way]:
@@ -106,7 +106,7 @@ def methods() -> dict[str, Way]:
 
 def solve_among_others(problem: Any, options: Options) -> Solution:
     """Solve at its own floor and at two more, in one tree where they are close; verify all."""
-    floor, most = problem.min_stability, problem.largest_stability
+    floor, most = problem.min_stability, problem.max_stability_unlimited
     floors = sorted({floor // 2, floor, (floor + most) // 2})
     frontier = solve_frontier(problem, floors, options=options)
     solutions = {entry.floor: entry.solution for entry in frontier.entries}

@@ -53,7 +53,9 @@ def measure(name: str) -> dict[object, tuple[float, float, float]]:
             model.set_params(stability=stability).fit_candidates(candidates)
             scores[choice].append(model.score(X.iloc[test], y[test]))
             rules[choice].append(model.rules_)
-            shares[choice].append(model.problem_.min_stability / model.problem_.largest_stability)
+            shares[choice].append(
+                model.problem_.min_stability / model.problem_.max_stability_unlimited
+            )
     return {
         choice: (
             float(np.mean(scores[choice])),

@@ -2,7 +2,8 @@
 
 Policy: a public name that is renamed keeps working, with a `DeprecationWarning`, for two minor
 releases; the warning names the new name and the release in which the old one goes. To rename one,
-add a line here or call `old_names` where it was, and add a line to the CHANGELOG.
+add a line here, or where it was: `old_names` in a module, `Renamed` in a class. Add a line to the
+CHANGELOG.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 from mossrules._warn import warn_user
 
-__all__ = ["find_old_modules", "old_names"]
+__all__ = ["Renamed", "find_old_modules", "old_names"]
 
 GOES_IN = "0.3"
 # Where modules were whose names users may have written down.
@@ -41,6 +42,25 @@ def old_names(module: str, renamed: Mapping[str, str]) -> Callable[[str], Any]:
         return value
 
     return __getattr__
+
+
+class Renamed:
+    """The old name of an attribute, in the class that has it: `old = Renamed("new")`."""
+
+    def __init__(self, new: str) -> None:
+        self.new = new
+        self.has_warned = False
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self.old = name
+
+    def __get__(self, instance: object, owner: type[Any]) -> Any:
+        if instance is None:
+            return self
+        if not self.has_warned:
+            _warn(f"{owner.__name__}.{self.old}", f"{owner.__name__}.{self.new}")
+            self.has_warned = True
+        return getattr(instance, self.new)
 
 
 def find_old_modules() -> None:

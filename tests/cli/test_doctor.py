@@ -65,7 +65,7 @@ def test_a_method_that_finds_less_is_found_out(monkeypatch):
     solve = doctor.solve
 
     def spoilt(problem, method, options):
-        return solve(problem.at(problem.eps_max), method, options)
+        return solve(problem.at(problem.max_stability), method, options)
 
     monkeypatch.setattr(doctor, "solve", spoilt)
     with pytest.raises(AssertionError, match="can be had"):

@@ -41,7 +41,7 @@ def test_the_share_follows_from_the_stated_rule(model):
     within = table["r2"] >= table["r2"][best] - table["r2_se"][best]
     expected = table["share"][within].max()
     assert model.evaluation_.choose().share == expected
-    largest = model.problem_.largest_stability
+    largest = model.problem_.max_stability_unlimited
     assert model.problem_.min_stability == int(np.ceil(expected * largest * (1 - 1e-12)))
 
 

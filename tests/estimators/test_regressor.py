@@ -184,7 +184,7 @@ def test_dropping_ties_makes_shorter_rule_sets(diabetes):
     expected = sum(count > counts[most] for count in counts)
     assert len(kept.rules_) == most
     assert 1 <= len(dropped.rules_) == dropped.problem_.max_rules == expected < most
-    assert dropped.problem_.largest_stability == sum(counts[:expected])
+    assert dropped.problem_.max_stability_unlimited == sum(counts[:expected])
 
 
 def test_gamma_falls_with_the_rows(diabetes):

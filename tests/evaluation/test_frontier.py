@@ -80,7 +80,7 @@ def test_figures_of_stability_are_those_of_the_fitted_rules(diabetes, evaluation
     candidates = set().union(*(model.pool_.rules for model in models))
     assert evaluation.n_candidates == len(candidates)
     assert point.nogueira == nogueira(rules, len(candidates))
-    largest = [model.problem_.largest_stability for model in models]
+    largest = [model.problem_.max_stability_unlimited for model in models]
     reached = [model.solution_.stability / top for model, top in zip(models, largest, strict=True)]
     assert point.stability == pytest.approx(np.mean(reached))
 

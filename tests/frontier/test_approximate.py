@@ -101,7 +101,7 @@ def test_every_point_is_a_selection_with_its_own_loss_and_a_bound_that_holds(see
         assert solution.verify(problem.at(entry.floor)).passed
     assert_valid(problem, frontier)
     assert not frontier.complete
-    assert frontier.largest_stability == problem.largest_stability
+    assert frontier.largest_stability == problem.max_stability_unlimited
     assert frontier.null_loss == pytest.approx(0.5 * y @ y)
 
 
@@ -133,7 +133,7 @@ def test_a_price_above_everything_gives_the_most_stable_selection():
     """And no price at all the best fit that the method finds."""
     _, _, problem = matrix_problem(3)
     stable = approximate_frontier(problem, penalties=[1e9]).points[0]
-    assert stable.stability == problem.largest_stability
+    assert stable.stability == problem.max_stability_unlimited
     free = approximate_frontier(problem, penalties=[0.0]).points[0]
     assert free.loss < stable.loss
 
@@ -271,7 +271,7 @@ def test_odd_problems_have_their_complete_frontier(kind, method):
     assert frontier.complete
     assert frontier.knee() in frontier.points
     assert len(frontier.frame(backend="pyarrow")) == len(frontier.entries)
-    assert frontier.at(stability=1.0).stability == problem.largest_stability
+    assert frontier.at(stability=1.0).stability == problem.max_stability_unlimited
     assert repr(frontier)
 
 
@@ -300,7 +300,7 @@ def test_a_complete_frontier_is_exact_by_default_and_a_listed_one_is_never_compl
     assert frontier.complete
     assert frontier.worst_gap < 1e-9
     assert_complete(problem, frontier)
-    listed = solve_frontier(problem, range(problem.largest_stability + 1), options=EXACT)
+    listed = solve_frontier(problem, range(problem.max_stability_unlimited + 1), options=EXACT)
     assert not listed.complete
     assert_complete(problem, listed)
 
@@ -360,7 +360,7 @@ def test_a_range_has_the_points_whose_floors_are_in_it(method):
     """Points of the whole frontier from the least floor on; the last may reach above the most."""
     for seed in range(3 if method == "branch-and-bound" else 1):
         _, _, problem = matrix_problem(seed)
-        top = problem.largest_stability
+        top = problem.max_stability_unlimited
         everything = brute_force_frontier(problem)
         for least, most in ((0, top), (top // 2, top), (0, top // 2), (top // 2, top // 2)):
             found = solve_frontier(problem, "complete", method, EXACT, least=least, most=most)
@@ -425,7 +425,7 @@ def test_without_re_use_each_floor_is_solved_as_if_it_were_the_only_one(method):
 def test_with_re_use_no_floor_knows_less_than_another_tells_it(method):
     """A higher floor's selection is feasible here, and a lower floor's bound holds here."""
     problem = hard_problem(m=14, k=4)
-    floors = range(0, problem.largest_stability + 1, 5)
+    floors = range(0, problem.max_stability_unlimited + 1, 5)
     for limit in (1, 4) if method == "branch-and-bound" else (2,):
         options = Options(gap=0.0, time_limit=None, node_limit=limit)
         frontier = solve_frontier(problem, floors, method, options)
@@ -440,7 +440,7 @@ def noted_points(problem, rng):
     feasible, losses = all_selections(problem)
     stability = np.array([problem.stability(np.array(s, dtype=np.int64)) for s in feasible])
     points = []
-    for floor in rng.permutation(problem.largest_stability + 1)[:6].tolist():
+    for floor in rng.permutation(problem.max_stability_unlimited + 1)[:6].tolist():
         reaching = np.flatnonzero(stability >= floor)
         support = np.array(feasible[rng.choice(reaching)], dtype=np.int64)
         bound = float(rng.choice([0.0, 0.5, 1.0 - 1e-12])) * losses[reaching].min()
@@ -499,7 +499,7 @@ def test_limits_are_kept_at_every_floor():
             statuses |= {entry.solution.status for entry in frontier.entries}
             assert all(p.status is Status.OPTIMAL for p in frontier.points)
         default = solve_frontier(problem, None, "branch-and-bound", EXACT)
-        within = [floor for floor in floors if floor <= problem.eps_max] or [0]
+        within = [floor for floor in floors if floor <= problem.max_stability] or [0]
         assert sorted((e.floor for e in default.entries), reverse=True) == within
     assert statuses == {Status.OPTIMAL, Status.INFEASIBLE}
 
@@ -561,7 +561,7 @@ def test_a_walk_ends_when_its_time_is_over():
     M = rng.normal(size=(300, 300))
     counts = rng.integers(0, 2000, 300)
     problem = Problem.from_matrix(M, rng.normal(size=300), counts, max_rules=10, gamma=0.01)
-    least = int(0.6 * problem.largest_stability)
+    least = int(0.6 * problem.max_stability_unlimited)
     frontier = solve_frontier(problem, "complete", time_budget=1e-9, least=least)
     assert not frontier.complete
     assert len(frontier.entries) <= 2

@@ -56,14 +56,16 @@ def arguments(case, **settings):
     options = Options(gap=0.0, time_limit=None, **settings)
     if case in (TREE, ENDLESS):
         problem = hard_problem() if case == TREE else hard_problem(m=100, k=10)
-        top = problem.largest_stability
+        top = problem.max_stability_unlimited
         floors = range(top // 2, int(0.8 * top), 4) if case == TREE else [0, top // 2, top]
         return problem, floors, case.method, options
     rng = np.random.default_rng(6)
     M = rng.normal(size=(30, 8))
     y = M @ rng.normal(size=8) + rng.normal(size=30)
     problem = Problem.from_matrix(M, y, rng.integers(1, 25, size=8), max_rules=3, gamma=1.0)
-    epsilons = "complete" if case.kind == "complete" else range(0, problem.largest_stability, 6)
+    epsilons = (
+        "complete" if case.kind == "complete" else range(0, problem.max_stability_unlimited, 6)
+    )
     return problem, epsilons, case.method, options
 
 
@@ -420,7 +422,7 @@ def test_floors_where_nothing_is_feasible_are_not_solved_again(tmp_path):
     problem, _, _, options = arguments(CASES[0])
     one_rule = LinearConstraints(np.ones((1, problem.m)), np.array([1.0]))
     problem = replace(problem, constraints=one_rule)
-    floors = [0, 9, problem.largest_stability - 1, problem.largest_stability]
+    floors = [0, 9, problem.max_stability_unlimited - 1, problem.max_stability_unlimited]
     first = solve_frontier(problem, floors, options=options, checkpoint=path)
     statuses = [entry.solution.status for entry in first.entries]
     assert statuses == [Status.INFEASIBLE] * 2 + [Status.OPTIMAL] * 2
@@ -538,7 +540,7 @@ def test_a_heuristic_point_that_ran_out_of_time_is_tried_again(tmp_path):
     y = M @ rng.normal(size=30) + rng.normal(size=60)
     counts = rng.integers(0, 40, 30)
     problem = Problem.from_matrix(M, y - y.mean(), counts, max_rules=5, gamma=1.0)
-    floors = [int(0.6 * problem.largest_stability)]
+    floors = [int(0.6 * problem.max_stability_unlimited)]
     path, settings = tmp_path / "frontier.json", {"method": "coordinate-descent", "reuse": False}
     hasty = solve_frontier(problem, floors, options=Options(time_limit=1e-9), **settings)
     calm = solve_frontier(problem, floors, **settings)

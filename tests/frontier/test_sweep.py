@@ -83,7 +83,7 @@ def test_every_floor_has_its_optimum_with_and_without_re_use(method):
 def test_re_use_saves_searches_and_two_jobs_change_nothing():
     """Floors between two solved ones often need no search; the number of jobs is no matter."""
     problem = lively_problem(3)
-    floors = range(problem.largest_stability + 1)
+    floors = range(problem.max_stability_unlimited + 1)
     one = solve_frontier(problem, floors, options=EXACT)
     two = solve_frontier(problem, floors, options=EXACT, n_jobs=2)
     assert sum(entry.reused for entry in one.entries) > 0
@@ -137,7 +137,9 @@ def test_a_frontier_survives_json_bit_for_bit():
 def test_certificates_survive_json(seed):
     """Also those of problems with limits on rules, whose dual points have prices."""
     problem = limited_problem(seed).at(0)
-    again = frontier_from_json(frontier_to_json(solve_frontier(problem, [0, problem.eps_max])))
+    again = frontier_from_json(
+        frontier_to_json(solve_frontier(problem, [0, problem.max_stability]))
+    )
     for entry in again.entries:
         check = entry.solution.verify(problem.at(entry.floor))
         assert check.passed, str(check)
@@ -212,7 +214,7 @@ def test_floors_that_cannot_be_met_or_read_are_refused():
     """Bad floors and ranges get a sentence."""
     problem = random_problem(1, floor=0)
     with pytest.raises(InfeasibleProblem, match="at most"):
-        solve_frontier(problem, [problem.largest_stability + 1])
+        solve_frontier(problem, [problem.max_stability_unlimited + 1])
     for wrong in ([], "all", [0.5]):
         with pytest.raises(InvalidParameter):
             solve_frontier(problem, wrong)

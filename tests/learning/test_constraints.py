@@ -131,7 +131,7 @@ def test_each_rule_goes_its_own_way_and_none_better_do(few, share):
     data = few.statistics
     plain = Problem(data, max_rules=5, gamma=1.0)
     problem = limit_problem(plain, few, [OwnDirection()])
-    problem = problem.at(int(share * problem.eps_max))
+    problem = problem.at(int(share * problem.max_stability))
     solution = solve(problem, options=Options(gap=0.0))
     free = solve(plain.at(problem.min_stability), options=Options(gap=0.0))
     assert free.loss < 0.999 * solution.loss  # so it asks for something
@@ -171,7 +171,7 @@ def test_the_answer_keeps_the_constraint_and_is_the_best_that_does(few, kind, sh
     constraint, says, pushes = KINDS[kind]
     plain = Problem(few.statistics, max_rules=3, gamma=0.1)
     problem = limit_problem(plain, few, check_constraints(constraint))
-    problem = problem.at(int(share * problem.eps_max))
+    problem = problem.at(int(share * problem.max_stability))
     solution = solve(problem, options=Options(gap=0.0))
     assert solution.status is Status.OPTIMAL
     rules = [few.pool.rules[i] for i in solution.support]
@@ -307,7 +307,9 @@ def test_frontiers_and_selections_keep_the_constraints(diabetes):
     """Every point of the frontier does, floors start at what can be had, and select goes there."""
     model = MossRegressor(5, n_trees=60, constraints=[AtMostFeatures(2)], random_state=0)
     frontier = model.fit(*diabetes).frontier(points=8)
-    assert frontier.points[0].stability == frontier.largest_stability == model.problem_.eps_max
+    assert (
+        frontier.points[0].stability == frontier.largest_stability == model.problem_.max_stability
+    )
     rules = model.candidates_.pool.rules
     for point in frontier.points:
         assert len({f for i in point.support for f in rules[i].features}) <= 2
@@ -318,13 +320,15 @@ def test_frontiers_and_selections_keep_the_constraints(diabetes):
 def test_without_limits_the_floors_are_those_of_the_paper(few):
     """Constraints that only leave rules out leave the sequence of those that remain."""
     plain = Problem(few.statistics, max_rules=3, gamma=0.1)
-    assert floors_of(plain)[0] == plain.largest_stability
+    assert floors_of(plain)[0] == plain.max_stability_unlimited
     limited = limit_problem(plain, few, [AtMostPerFeature(1)])
     floors = floors_of(limited)
-    assert floors[0] == limited.eps_max < plain.largest_stability
+    assert floors[0] == limited.max_stability < plain.max_stability_unlimited
     assert (np.diff(floors) < 0).all()
-    assert at_stability(limited, 1.0).min_stability == limited.eps_max
-    assert floors_of(limit_problem(plain, few, [NeverUse("bmi")]))[0] < plain.largest_stability
+    assert at_stability(limited, 1.0).min_stability == limited.max_stability
+    assert (
+        floors_of(limit_problem(plain, few, [NeverUse("bmi")]))[0] < plain.max_stability_unlimited
+    )
 
 
 def test_a_rule_that_no_tree_found_can_be_required(diabetes):

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from mossrules._deprecated import GOES_IN, OLD_MODULES, old_names
+from mossrules._deprecated import GOES_IN, OLD_MODULES, Renamed, old_names
 
 
 def test_a_renamed_name_warns_once_and_is_the_new_one(monkeypatch):
@@ -19,6 +19,22 @@ def test_a_renamed_name_warns_once_and_is_the_new_one(monkeypatch):
         assert module.worse is module.better
     assert [warning.filename for warning in caught] == [__file__]
     assert module.worse is module.better  # no second warning, which would be an error here
+
+
+def test_a_renamed_attribute_warns_once_and_is_the_new_one():
+    """Of a class and of those below it: one warning, at the line of the reader."""
+
+    class Base:
+        worse = Renamed("better")
+
+    class Below(Base):
+        better = 3
+
+    with pytest.warns(DeprecationWarning, match=rf"Below\.better.*{GOES_IN}") as caught:
+        assert Below().worse == 3
+    assert [warning.filename for warning in caught] == [__file__]
+    assert Below().worse == 3  # no second warning, which would be an error here
+    assert Below.worse.new == "better"
 
 
 def test_other_names_are_missing_as_ever():

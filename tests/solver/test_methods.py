@@ -149,7 +149,7 @@ def test_a_start_is_a_set_of_positions():
 def test_a_start_is_where_branch_and_bound_begins():
     """Given the optimum of a problem that local search misses, no better one is ever found."""
     problem = hard_problem(m=20, k=5, seed=4, gamma=100.0)
-    problem = problem.at(int(0.6 * problem.largest_stability))
+    problem = problem.at(int(0.6 * problem.max_stability_unlimited))
     best, support = brute_force(problem)
     losses = []
     options = Options(gap=0.0, progress=lambda now: losses.append(now.loss))
@@ -178,7 +178,7 @@ def test_the_solution_of_a_neighbouring_floor_is_a_start():
     for seed in range(30):
         problem, solution = wild_problem(seed, strongest=3), None
         for share in (1.0, 0.8, 0.5, 0.9):
-            here = problem.at(int(share * problem.largest_stability))
+            here = problem.at(int(share * problem.max_stability_unlimited))
             solution = solve(here, options=Options(gap=0.0), start=solution)
             best, _ = brute_force(here)
             assert solution.loss <= best * (1 + 1e-9) + 1e-12 * problem.statistics.yy

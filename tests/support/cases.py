@@ -88,14 +88,12 @@ def limited_problem(seed: int) -> Problem:
         constraints=LinearConstraints(rows, most, groups) if len(most) else None,
         signs=rng.integers(-1, 2, m) if rng.random() < 0.5 else None,
     )
-    reachable = problem.reachable
-    most_stable = 0 if reachable is None else problem.stability(reachable)
-    return problem.at(int(rng.choice([0.0, 0.5, 0.9, 1.0]) * most_stable))
+    return problem.at(int(rng.choice([0.0, 0.5, 0.9, 1.0]) * problem.max_stability))
 
 
 def floored(problem: Problem, share: float) -> Problem:
     """Return the problem with a share of the largest stability for its floor."""
-    return problem.at(int(share * problem.largest_stability))
+    return problem.at(int(share * problem.max_stability_unlimited))
 
 
 def hard_problem(m: int = 40, k: int = 6, seed: int = 0, **settings) -> Problem:
@@ -177,9 +175,9 @@ def random_node(seed: int, **settings) -> Node:
     fate[order[:n_in]], fate[order[n_in : n_in + n_out]] = IN, OUT
     share = float(rng.choice([0.0, 0.5, 0.8, 0.95, 1.0, 1.1]))
     kept = replace(problem, fixed_in=order[:n_in], fixed_out=order[n_in : n_in + n_out])
-    eps = int(share * kept.largest_stability)
+    eps = int(share * kept.max_stability_unlimited)
     data = data_of(problem)
-    problem = kept if eps > kept.largest_stability else kept.at(eps)
+    problem = kept if eps > kept.max_stability_unlimited else kept.at(eps)
     floor = float(eps - data.counts[fate == IN].sum())
     return Node(
         problem,

@@ -193,7 +193,7 @@ def random_problem(seed: int, *, floor: float | None = None, **settings):
     drawn = {"max_rules": int(rng.integers(1, 6)), "gamma": float(10 ** rng.uniform(-2.5, 1.5))}
     problem = Problem.from_matrix(M, y - y.mean(), counts, **{**drawn, **settings})
     share = float(rng.choice([0.0, 0.5, 0.8, 0.9, 1.0])) if floor is None else floor
-    return problem.at(int(share * problem.largest_stability))
+    return problem.at(int(share * problem.max_stability_unlimited))
 
 
 # --- all selections of rules ----------------------------------------------------------------------
@@ -469,4 +469,4 @@ def random_logistic_problem(seed: int):
         fixed_out=order[1:2] if rng.random() < 0.2 else [],
     )
     share = float(rng.choice([0.0, 0.5, 0.8, 0.9, 1.0]))
-    return rows, problem.at(int(share * problem.largest_stability))
+    return rows, problem.at(int(share * problem.max_stability_unlimited))

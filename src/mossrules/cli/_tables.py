@@ -132,7 +132,7 @@ def evaluation_content(model: MossRegressor | MossClassifier) -> dict[str, Any]:
 
 def share_of_largest(model: MossRegressor | MossClassifier) -> float:
     """Return the stability of a model as a share of the most that there is."""
-    largest = 0 if model.problem_ is None else model.problem_.eps_max
+    largest = 0 if model.problem_ is None else model.problem_.max_stability
     return model.solution_.stability / largest if largest else 1.0
 
 

@@ -227,7 +227,7 @@ class _Scorer:
     def __call__(self, fold: int, share: float, solution: Solution) -> FoldPoint:
         rules, r2, error = self._score(solution)
         problem = self.model.problem_
-        largest = problem.eps_max if problem is not None else 0
+        largest = problem.max_stability if problem is not None else 0
         return FoldPoint(
             fold=fold,
             share=share,

@@ -61,7 +61,7 @@ class Frontier:
     """
 
     entries: tuple[FrontierPoint, ...]  #: all floors, descending
-    largest_stability: int  #: eps_max: of any selection
+    largest_stability: int  #: of any selection: the problem's `max_stability`
     null_loss: float  #: of no rule at all
     max_rules: int  #: of the problem
     gamma: float  #: of the problem
@@ -83,7 +83,7 @@ class Frontier:
         ordered = sorted(entries, key=lambda entry: -entry.floor)
         return cls(
             entries=tuple(ordered),
-            largest_stability=problem.eps_max,
+            largest_stability=problem.max_stability,
             null_loss=problem.null_loss,
             max_rules=problem.max_rules,
             gamma=problem.gamma,

@@ -144,7 +144,7 @@ def _floors(problem: SelectionProblem, epsilons: Sequence[int] | IntArray | None
         if len(counts) == 0:
             return [0]
         sequence = epsilon_sequence(counts, problem.max_rules)
-        reachable = sequence[sequence <= problem.eps_max]
+        reachable = sequence[sequence <= problem.max_stability]
         return [int(floor) for floor in reachable[: defaults.FRONTIER_POINTS]] or [0]
     if not isinstance(epsilons, Iterable):
         raise InvalidParameter(f"epsilons is {epsilons!r}; pass a list of floors or 'complete'.")
@@ -157,7 +157,7 @@ def _floors(problem: SelectionProblem, epsilons: Sequence[int] | IntArray | None
 
 def _range(problem: SelectionProblem, least: int | None, most: int | None) -> range:
     """Return the range of a complete frontier."""
-    top = problem.eps_max
+    top = problem.max_stability
     low = 0 if least is None else check_integer("least", least, minimum=0, maximum=top)
     high = top if most is None else check_integer("most", most, minimum=low, maximum=top)
     return range(low, high + 1)

@@ -122,7 +122,7 @@ def at_stability(problem: Chosen, stability: Stability) -> Chosen:
         return problem.at(0)
     if not isinstance(stability, str):
         # A share of a whole number may come out a rounding error above one.
-        return problem.at(int(np.ceil(stability * problem.eps_max * (1.0 - 1e-12))))
+        return problem.at(int(np.ceil(stability * problem.max_stability * (1.0 - 1e-12))))
     sequence = floors_of(problem)
     return problem.at(int(sequence[min(PLACES[stability], len(sequence)) - 1]))
 
@@ -134,7 +134,7 @@ def floors_of(problem: SelectionProblem) -> IntArray:
     """
     counts = np.delete(problem.counts, list(problem.fixed_out))
     sequence = epsilon_sequence(counts, problem.max_rules)
-    largest = problem.eps_max
+    largest = problem.max_stability
     if sequence[0] == largest:
         return sequence
     lowered = np.ceil(sequence * (largest / max(1, sequence[0])) * (1.0 - 1e-12)).astype(np.int64)

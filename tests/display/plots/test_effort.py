@@ -136,7 +136,7 @@ def test_infeasible_floors_have_their_work_too():
     """Proving that nothing is feasible takes an integer program."""
     problem = hard_problem(m=10, k=4)
     limits = LinearConstraints(np.ones((1, 10)), np.array([2.0]))
-    limited, floors = replace(problem, constraints=limits), [problem.largest_stability, 20]
+    limited, floors = replace(problem, constraints=limits), [problem.max_stability_unlimited, 20]
     frontier = solve_frontier(limited, floors, "cutting-plane", Options(gap=0.0))
     infeasible = [each.solution.status is Status.INFEASIBLE for each in frontier.entries]
     assert any(infeasible)

@@ -517,7 +517,7 @@ def test_frontiers_of_all_methods_survive_json():
     problem = hard_problem(m=10, k=4)
     limits = LinearConstraints(np.ones((1, 10)), np.array([2.0]))
     limited = replace(problem, constraints=limits)
-    floors = [problem.largest_stability, limited.eps_max, limited.eps_max // 2]
+    floors = [problem.max_stability_unlimited, limited.max_stability, limited.max_stability // 2]
     exact = solve_frontier(limited, floors, options=Options(gap=0.0))
     assert {each.solution.status for each in exact.entries} > {Status.INFEASIBLE}
     for frontier in (exact, approximate_frontier(problem, points=5)):

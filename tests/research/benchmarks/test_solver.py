@@ -61,7 +61,7 @@ def test_the_authors_way_finds_the_best_selection(statistics, share):
     """Without a tolerance the cutting plane ends at the optimum of brute force."""
     pytest.importorskip("gurobipy")
     problem = Problem(statistics, max_rules=4, gamma=0.1)
-    problem = problem.at(int(share * problem.largest_stability))
+    problem = problem.at(int(share * problem.max_stability_unlimited))
     found = cutting_plane(
         statistics,
         max_rules=4,

@@ -183,7 +183,7 @@ def test_a_swept_learner_has_the_selection_of_its_price(folder):
         np.testing.assert_array_equal(model.solution_.support, expected.support)
         found[place] = model
     last = found[4]
-    assert last.solution_.stability == last.problem_.eps_max
+    assert last.solution_.stability == last.problem_.max_stability
     assert found[0].solution_.loss <= last.solution_.loss
     assert np.isfinite(found[2].predict(data.X)).all()
 

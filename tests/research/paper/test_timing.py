@@ -31,7 +31,7 @@ def problem():
     y = M[:, :5].sum(axis=1) + 0.3 * rng.standard_normal(40)
     counts = rng.integers(1, 20, 12)
     found = Problem.from_matrix(M, y - y.mean(), counts, max_rules=4, gamma=0.1)
-    return found.at(int(0.8 * found.eps_max))
+    return found.at(int(0.8 * found.max_stability))
 
 
 # --- ways to solve --------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class Bomb:
         """Return the problem at a floor."""
         return self
 
-    eps_max = 1
+    max_stability = 1
 
 
 def test_a_library_that_crashes_takes_nothing_with_it(problem):
@@ -105,7 +105,7 @@ def test_a_library_that_crashes_takes_nothing_with_it(problem):
     pytest.importorskip("pyscipopt")
     rows = solvers.measure_down(solvers.DIRECT_SCIP, Bomb(), [3, 2, 1], gap=0.05, limit=5.0)
     assert [row["status"] for row in rows] == [solvers.CRASHED] * 2 + [solvers.SKIPPED]
-    floor = problem.eps_max
+    floor = problem.max_stability
     (row,) = solvers.measure_down(solvers.DIRECT_SCIP, problem, [floor], gap=0.0, limit=20.0)
     expected = solvers.measure(solvers.OURS, problem.at(floor), gap=0.0, limit=20.0)
     assert row["status"] == solvers.PROVEN

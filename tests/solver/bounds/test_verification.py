@@ -17,7 +17,7 @@ METHODS = pytest.mark.parametrize(
 def problem():
     """Return a problem that the root does not solve."""
     problem = hard_problem(m=20, k=5, gamma=0.05)
-    return problem.at(int(0.8 * problem.largest_stability))
+    return problem.at(int(0.8 * problem.max_stability_unlimited))
 
 
 @pytest.fixture(scope="module")

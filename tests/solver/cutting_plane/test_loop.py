@@ -123,7 +123,7 @@ def test_bounds_hold_at_every_floor_whatever_the_gap(master, seeds, gap):
     pytest.importorskip(PACKAGES[master])
     for seed in seeds:
         problem, pool, start = random_problem(seed), CutPool(), None
-        top = problem.largest_stability
+        top = problem.max_stability_unlimited
         for floor in (top, int(0.8 * top), int(0.5 * top), 0):
             each = problem.at(floor)
             outcome = run(each, master=master, gap=gap, cuts=pool, start=start)
@@ -236,7 +236,7 @@ def test_steep_cuts_prove_no_more_than_there_is(master):
 def test_cuts_serve_other_floors_and_sizes():
     """Re-used cuts give the optimum of every floor and size, with fewer masters."""
     problem = wide_problem(m=12, max_rules=4)
-    top = problem.largest_stability
+    top = problem.max_stability_unlimited
     sequence = [problem.at(floor) for floor in (top, top - 5, top - 20, top - 50, 0)]
     sequence.append(replace(problem, max_rules=5))
     pool = CutPool()
@@ -267,7 +267,7 @@ def test_the_relaxation_may_be_proof_enough(master):
     """With cuts from above and a gap to spare, a lower floor needs no integer program."""
     pytest.importorskip(PACKAGES[master])
     problem, pool = wide_problem(m=40, gamma=0.001), CutPool()
-    top = problem.largest_stability
+    top = problem.max_stability_unlimited
     first = run(problem.at(top - 10), master=master, gap=0.02, cuts=pool)
     second = run(problem.at(top - 11), master=master, gap=0.05, cuts=pool, start=first.support)
     assert (second.status, second.figures["masters"]) == (Status.OPTIMAL, 0)

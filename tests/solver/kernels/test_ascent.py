@@ -204,7 +204,7 @@ def test_the_bound_reaches_the_relaxation(real_rules):
     rng, missing = np.random.default_rng(0), []
     for depth, share in itertools.product([0, 2, 4], [0.0, 0.8, 0.95]):
         problem = Problem(real_rules, max_rules=6, gamma=0.05)
-        problem = problem.at(int(share * problem.largest_stability))
+        problem = problem.at(int(share * problem.max_stability_unlimited))
         support = solve(problem, options=Options(gap=0.0)).support
         inside = rng.permutation(support)[:depth]
         outside = rng.permutation(np.setdiff1d(np.arange(problem.m), support))[: 2 * depth]

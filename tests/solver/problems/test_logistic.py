@@ -8,7 +8,7 @@ from mossrules.exceptions import InvalidParameter
 from mossrules.solver import LogisticProblem
 from mossrules.solver.bounds.relaxation import best_multipliers, dual_bound
 from mossrules.solver.problems.logistic import INTERCEPT
-from mossrules.solver.problems.quadratic_model import TouchingModel
+from mossrules.solver.problems.quadratic_model import QuadraticModel
 from support.oracles import (
     ClassRows,
     brute_force_logistic,
@@ -87,7 +87,7 @@ def test_any_weights_and_multipliers_give_a_lower_bound(seed):
     w = rng.normal(size=problem.m) * (rng.random(problem.m) < 0.5)
     for lam, mu in (rng.exponential(size=2), best_multipliers(problem, w)):
         assert dual_bound(problem, w, lam, mu) <= best * (1 + 1e-9)
-    model = TouchingModel.of(problem)
+    model = QuadraticModel.of(problem)
     point = model.point(np.append(w, rng.normal() / INTERCEPT))
     squared = model.squared_problem(point)
     offset = point.f + point.w @ (point.r + 0.5 * model.G @ point.w) - squared.null_loss

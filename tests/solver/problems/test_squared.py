@@ -122,7 +122,7 @@ def test_points_outside_the_cube_are_refused(z):
 
 @given(SEEDS, st.integers(1, 6))
 @settings(deadline=None, max_examples=50)
-def test_largest_stability_is_that_of_the_best_selection(seed, max_rules):
+def test_max_stability_is_that_of_the_best_selection(seed, max_rules):
     """The largest floor is the most counts that any allowed selection has."""
     problem = random_problem(seed, floor=0.0, max_rules=max_rules)
     rng = np.random.default_rng(seed)
@@ -131,13 +131,13 @@ def test_largest_stability_is_that_of_the_best_selection(seed, max_rules):
     problem = replace(problem, fixed_in=inside, fixed_out=outside)
     counts = problem.statistics.counts
     others = sorted(counts[problem.free], reverse=True)[: max_rules - len(inside)]
-    assert problem.largest_stability == counts[inside].sum() + sum(others)
-    assert problem.stability(problem.most_stable) == problem.largest_stability
+    assert problem.max_stability_unlimited == counts[inside].sum() + sum(others)
+    assert problem.stability(problem.most_stable) == problem.max_stability_unlimited
     assert problem.is_feasible(problem.most_stable)
-    top = problem.at(problem.largest_stability)
+    top = problem.at(problem.max_stability_unlimited)
     assert brute_force(top)[1] is not None
     with pytest.raises(InfeasibleProblem):
-        problem.at(problem.largest_stability + 1)
+        problem.at(problem.max_stability_unlimited + 1)
 
 
 def test_size_counts_the_rules_that_may_be_selected():
@@ -165,7 +165,7 @@ def test_another_floor_leaves_the_rest_alone():
     other = problem.at(8)
     assert (problem.min_stability, other.min_stability) == (0, 8)
     assert other.statistics is problem.statistics
-    assert (other.max_rules, other.fixed_out, other.largest_stability) == (2, (0,), 10)
+    assert (other.max_rules, other.fixed_out, other.max_stability_unlimited) == (2, (0,), 10)
     with pytest.raises(InfeasibleProblem, match="more than 10 counts"):
         problem.at(11)
     with pytest.raises(InvalidParameter, match="at least 0"):
@@ -255,7 +255,7 @@ def test_more_rules_allowed_than_there_are_is_no_error():
     M, y, _ = columns(m=3)
     problem = Problem.from_matrix(M, y, [1, 2, 3], max_rules=15, min_stability=6)
     assert problem.is_feasible([0, 1, 2])
-    assert problem.largest_stability == 6
+    assert problem.max_stability_unlimited == 6
 
 
 # --- bad input ------------------------------------------------------------------------------------

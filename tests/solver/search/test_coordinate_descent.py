@@ -164,7 +164,7 @@ def test_results_are_feasible_and_honest_and_mostly_optimal():
 def test_the_largest_floor_is_met(seed):
     """At the largest stability there is, the result has it."""
     problem = random_problem(seed, floor=1.0)
-    assert problem.stability(solve(problem).support) == problem.largest_stability
+    assert problem.stability(solve(problem).support) == problem.max_stability_unlimited
 
 
 @given(SEEDS)
@@ -177,7 +177,7 @@ def test_fixings_are_kept(seed):
     n_in = int(rng.integers(0, min(problem.m, problem.max_rules) + 1))
     n_out = int(rng.integers(0, problem.m - n_in + 1))
     problem = replace(problem, fixed_in=order[:n_in], fixed_out=order[n_in : n_in + n_out])
-    problem = problem.at(int(rng.choice([0, 0.8, 1.0]) * problem.largest_stability))
+    problem = problem.at(int(rng.choice([0, 0.8, 1.0]) * problem.max_stability_unlimited))
     outcome = solve(problem)
     best, _ = brute_force(problem)
     assert problem.is_feasible(outcome.support)
@@ -254,7 +254,7 @@ def test_the_path_trades_loss_for_counts():
         points = penalised_path(problem, grid)
         assert [point.lambda_2 for point in points] == pytest.approx(grid)
         assert all(len(point.support) == problem.size for point in points)
-        assert problem.stability(points[-1].support) == problem.largest_stability
+        assert problem.stability(points[-1].support) == problem.max_stability_unlimited
         losses = [problem.loss(point.support) for point in points]
         assert losses[0] <= losses[-1] + 1e-9
 
@@ -268,7 +268,7 @@ def test_the_path_is_close_to_the_best_penalised_selections():
         for point in penalised_path(problem, top * np.array([0.0, 1e-3, 1e-2, 1e-1])):
             values = [
                 brute_force(problem.at(floor))[0] - point.lambda_2 * floor
-                for floor in range(problem.largest_stability + 1)
+                for floor in range(problem.max_stability_unlimited + 1)
             ]
             value = problem.loss(point.support)
             value -= point.lambda_2 * problem.stability(point.support)

@@ -23,7 +23,7 @@ def unlimited():
 
 def spread_floors(problem, number):
     """Return floors from the largest stability down, evenly spread, without repeats."""
-    top = problem.largest_stability
+    top = problem.max_stability_unlimited
     return sorted({int(floor) for floor in np.linspace(0, top, number)}, reverse=True)
 
 
@@ -101,7 +101,7 @@ def test_a_tree_that_serves_badly_is_planted_anew(monkeypatch, threads):
 def test_sharing_a_tree_saves_nodes():
     """Neighbouring floors cost less together than each by itself."""
     problem = hard_problem(60, 8)
-    top = problem.largest_stability
+    top = problem.max_stability_unlimited
     floors = [int(share * top) for share in np.linspace(0.75, 0.7, 6)]
     options = Options(gap=0.01)
     together = sum(outcome.figures["nodes"] for _, outcome in climb_all(problem, floors, options))

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import solve_frontier
 from mossrules.solver import LinearConstraints, Options, Problem, Status, solve
-from mossrules.solver.bounds.constraint_duals import price_limits
+from mossrules.solver.bounds.constraint_duals import constraint_multipliers
 from mossrules.solver.bounds.relaxation import dual_bound
 from mossrules.solver.cutting_plane.loop import Cut
 from mossrules.solver.options import Clock
 from mossrules.solver.search.group_branching import solve_limited
-from mossrules.solver.search.instance import Instance, with_blanks
+from mossrules.solver.search.instance import Instance
 from support.cases import hard_problem, limited_problem
 from support.oracles import brute_force_limited, keeps_limits, signed_loss
 
@@ -85,7 +85,7 @@ def test_two_methods_agree_where_brute_force_cannot_go(seed):
     limits = LinearConstraints(A, np.append(np.full(6, 2.0), 4.0), groups)
     problem = replace(problem, constraints=limits, signs=np.resize([1, 0, -1], 24))
     for share in (0.0, 0.7):
-        floored = problem.at(int(share * problem.stability(problem.reachable)))
+        floored = problem.at(int(share * problem.stability(problem.most_stable_feasible)))
         a, b = (
             solve(floored, method, Options(gap=1e-6))
             for method in ("branch-and-bound", "cutting-plane")
@@ -100,8 +100,8 @@ def test_limits_are_kept_along_a_frontier():
     groups = featured(problem, np.random.default_rng(0))
     limits = LinearConstraints(np.repeat([[0.0, 1.0]], [20, 6], axis=1), np.array([2.0]), groups)
     problem = replace(problem, constraints=limits)
-    top = problem.stability(problem.reachable)
-    assert top < problem.largest_stability
+    top = problem.stability(problem.most_stable_feasible)
+    assert top < problem.max_stability_unlimited
     floors = [top + 1, top, int(0.8 * top), int(0.5 * top)]
     frontier = solve_frontier(problem, floors, options=Options(gap=0.0))
     assert [entry.solution.status for entry in frontier.entries] == [
@@ -119,7 +119,7 @@ def test_signs_are_kept_along_a_frontier():
         signs = np.random.default_rng(seed).integers(-1, 2, problem.m)
         problem = replace(problem, signs=signs)
         floors = sorted(
-            {int(s * problem.largest_stability) for s in (0, 0.5, 0.8, 1)}, reverse=True
+            {int(s * problem.max_stability_unlimited) for s in (0, 0.5, 0.8, 1)}, reverse=True
         )
         for entry in solve_frontier(problem, floors, options=Options(gap=0.0)).entries:
             best, _ = brute_force_limited(problem.at(entry.floor))
@@ -153,7 +153,7 @@ def test_prices_prove_more_than_no_prices(seed):
     limits = LinearConstraints(featured(problem, np.random.default_rng(seed)), np.full(6, 1.0))
     limited = replace(problem, constraints=limits)
     cuts: list[Cut] = []
-    dual = price_limits(limited, limited.reachable, cuts)
+    dual = constraint_multipliers(limited, limited.most_stable_feasible, cuts)
     best = solve(limited, options=Options(gap=1e-6)).loss
     free = solve(problem, options=Options(gap=1e-6)).loss
     assert free < dual.bound < best
@@ -168,12 +168,12 @@ def test_blanks_make_up_the_number():
     """Where limits allow two rules of four, the instance has blanks for the others."""
     problem = hard_problem(m=12, k=4)
     limits = LinearConstraints(np.ones((1, 12)), np.array([2.0]))
-    filled = with_blanks(replace(problem, constraints=limits))
+    filled = replace(problem, constraints=limits).padded()
     assert filled.m == 16
     assert Instance.of(filled).room == 4
-    assert filled.is_feasible(filled.reachable)
-    assert len(filled.reachable) == 4
-    assert with_blanks(problem) is problem
+    assert filled.is_feasible(filled.most_stable_feasible)
+    assert len(filled.most_stable_feasible) == 4
+    assert problem.padded() is problem
 
 
 def test_a_time_limit_ends_the_search_with_a_bound():

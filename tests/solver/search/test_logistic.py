@@ -31,7 +31,7 @@ def hard():
     y = rng.random(300) < 1 / (1 + np.exp(-values[:, 0] - values[:, 1] * (values[:, 2] > 0)))
     rows = ClassRows(active, y.astype(float), np.ones(300), rng.integers(1, 60, active.shape[1]))
     problem = rows.problem(max_rules=6, gamma=2.0)
-    return problem.at(int(0.6 * problem.largest_stability))
+    return problem.at(int(0.6 * problem.max_stability_unlimited))
 
 
 def test_500_small_problems_have_the_optimum_of_brute_force():
@@ -96,7 +96,7 @@ def limited_classes(seed):
         gamma=float(10 ** rng.uniform(-1, 1.5)),
         constraints=LinearConstraints(A, np.array(b), groups),
     )
-    return rows, problem.at(int(rng.choice([0.0, 0.6]) * problem.largest_stability))
+    return rows, problem.at(int(rng.choice([0.0, 0.6]) * problem.max_stability_unlimited))
 
 
 def test_limits_on_rules_and_groups_are_kept_by_branch_and_bound():

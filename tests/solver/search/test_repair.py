@@ -91,7 +91,7 @@ def test_counts_decide_when_their_price_is_high():
     problem = random_problem(12, floor=0.0, max_rules=3)
     price = 10 * problem.statistics.yy
     for start in (np.empty(0, dtype=np.int64), np.arange(problem.m)):
-        assert problem.stability(resized(problem, start, price)) == problem.largest_stability
+        assert problem.stability(resized(problem, start, price)) == problem.max_stability_unlimited
 
 
 @given(SEEDS)
@@ -102,7 +102,7 @@ def test_every_floor_that_can_be_met_is_met(seed):
     problem = with_fixings(random_problem(seed, floor=0.0), rng)
     S = random_selection(problem, rng, size=problem.size)
     for share in (0.5, 0.9, 1.0):
-        asked = problem.at(int(share * problem.largest_stability))
+        asked = problem.at(int(share * problem.max_stability_unlimited))
         result = lifted(asked, S)
         assert len(result) == problem.size
         assert asked.is_feasible(result)

@@ -92,12 +92,12 @@ def _limited(
     if clash or len(limits.forbidden) == len(candidates):
         return None
     found = limits.apply_to(problem)
-    return found if found.reachable is not None and _has_any_rule(found) else None
+    return found if found.most_stable_feasible is not None and _has_any_rule(found) else None
 
 
 def _has_any_rule(problem: SelectionProblem) -> bool:
     """Tell whether a selection that keeps the limits has any rule in it."""
-    if problem.reachable is not None and len(problem.reachable) > 0:
+    if problem.most_stable_feasible is not None and len(problem.most_stable_feasible) > 0:
         return True
     return any(problem.is_feasible(np.array([i])) for i in problem.free)
 

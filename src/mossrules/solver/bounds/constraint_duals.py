@@ -17,7 +17,7 @@ from mossrules.solver.cutting_plane.loop import Cut
 from mossrules.solver.options import relative_gap
 from mossrules.solver.problems.selection import SelectionProblem
 
-__all__ = ["price_limits"]
+__all__ = ["constraint_multipliers"]
 
 MOST_CUTS = 40  # new ones
 KEPT = 60  # for the next problem
@@ -25,7 +25,9 @@ ENOUGH = 3e-3  # relative: the ascent at the root goes on from there
 NEGLIGIBLE = 1e-6  # of z
 
 
-def price_limits(problem: SelectionProblem, start: IntArray, cuts: list[Cut]) -> DualPoint | None:
+def constraint_multipliers(
+    problem: SelectionProblem, start: IntArray, cuts: list[Cut]
+) -> DualPoint | None:
     """Return weights, multipliers and prices that nearly are the best; None if nothing is feasible.
 
     `start` is a selection that keeps the limits. Tangents in `cuts`, which hold at any floor and

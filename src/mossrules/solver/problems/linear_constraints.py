@@ -158,7 +158,7 @@ class LinearConstraints:
         """Whether a limit counts rules and groups at once."""
         return bool((self.of_rules.any(axis=1) & self.of_groups.any(axis=1)).any())
 
-    def with_blanks(self, n: int) -> LinearConstraints:
+    def padded(self, n: int) -> LinearConstraints:
         """Return the same limits with n more rules, which count for nothing."""
         A = np.hstack([self.of_rules, np.zeros((len(self.b), n)), self.of_groups])
         return LinearConstraints(A, self.b, np.pad(self.groups, ((0, 0), (0, n))))

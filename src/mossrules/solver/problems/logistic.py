@@ -130,13 +130,20 @@ class LogisticProblem(SelectionProblem):
         share = self.patterns.share
         return -self.patterns.n * float(share * np.log(share) + (1.0 - share) * np.log1p(-share))
 
-    def reduced(self, rules: IntArray, fixed_in: Sequence[int]) -> LogisticProblem:
+    def reduced(
+        self,
+        rules: IntArray,
+        fixed_in: Sequence[int],
+        *,
+        most_stable_feasible: IntArray | None = None,
+    ) -> LogisticProblem:
         """Return the problem of some of the rules, ascending; `fixed_in` are among them.
 
-        Limits `A z <= b` must not count groups.
+        Limits `A z <= b` must not count groups. `most_stable_feasible`, in positions of this
+        problem, is also that of the reduced one, if it is known and among the rules.
         """
         limits = self.constraints
-        return replace(
+        reduced = replace(
             self,
             patterns=self.patterns.collapsed(rules),
             fixed_in=tuple(int(i) for i in np.searchsorted(rules, fixed_in)),
@@ -144,8 +151,11 @@ class LogisticProblem(SelectionProblem):
             signs=None if self.signs is None else self.signs[rules],
             constraints=None if limits is None else LinearConstraints(limits.A[:, rules], limits.b),
         )
+        if most_stable_feasible is None:
+            return reduced
+        return reduced.knowing(np.searchsorted(rules, most_stable_feasible))
 
-    def with_blanks(self, n: int) -> LogisticProblem:
+    def _with_blanks(self, n: int) -> LogisticProblem:
         """Return the problem with n more rules, which hold nowhere and count for nothing."""
         p = self.patterns
         patterns = replace(
@@ -155,7 +165,7 @@ class LogisticProblem(SelectionProblem):
             counts=np.pad(p.counts, (0, n)),
         )
         signs = None if self.signs is None else np.pad(self.signs, (0, n))
-        limits = None if self.constraints is None else self.constraints.with_blanks(n)
+        limits = None if self.constraints is None else self.constraints.padded(n)
         return replace(self, patterns=patterns, constraints=limits, signs=signs)
 
     # --- the plain definitions ------------------------------------------------------------------

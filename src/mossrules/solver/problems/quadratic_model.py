@@ -25,7 +25,7 @@ from mossrules.solver.problems.logistic import INTERCEPT, LogisticProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.statistics import Statistics
 
-__all__ = ["Columns", "Point", "TouchingModel"]
+__all__ = ["Columns", "Point", "QuadraticModel"]
 
 LEAST_CURVATURE = 0.02  # of the weight of a pattern: a quarter is the most
 CHEAP = 2e9  # multiplications of a new curvature that are not worth thinking about
@@ -125,7 +125,7 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class TouchingModel:
+class QuadraticModel:
     """Rule columns and intercept of a logistic problem, and the curvature G of its model."""
 
     problem: LogisticProblem
@@ -133,7 +133,7 @@ class TouchingModel:
     G: FloatArray
 
     @classmethod
-    def of(cls, problem: LogisticProblem, w: FloatArray | None = None) -> TouchingModel:
+    def of(cls, problem: LogisticProblem, w: FloatArray | None = None) -> QuadraticModel:
         """Return the model with the curvature at weights (m + 1,), by default at none."""
         columns = Columns.of(problem)
         return cls(problem, columns, columns.gram(np.zeros(problem.m + 1) if w is None else w))
@@ -143,7 +143,7 @@ class TouchingModel:
         """Whether another curvature takes next to no time."""
         return (self.problem.m + 1) ** 2 * self.problem.patterns.n_patterns < CHEAP
 
-    def curved_at(self, w: FloatArray) -> TouchingModel:
+    def curved_at(self, w: FloatArray) -> QuadraticModel:
         """Return the model with the curvature at other weights."""
         return replace(self, G=self.columns.gram(w))
 
@@ -151,11 +151,14 @@ class TouchingModel:
         """Return the loss at weights (m + 1,), the last of them the intercept's."""
         return self.columns.point(w)
 
-    def squared_problem(self, at: Point) -> Problem:
+    def squared_problem(
+        self, at: Point, *, most_stable_feasible: IntArray | None = None
+    ) -> Problem:
         """Return the squared problem that touches the logistic one at a point.
 
         Its loss is as good as the other's for comparing selections, and differs by a constant: one
-        is added to yy where the statistics would not be those of any target.
+        is added to yy where the statistics would not be those of any target. With the logistic
+        problem's `most_stable_feasible`, it need not look for its own.
         """
         own, m = self.problem, self.problem.m
         q = at.r + self.G @ at.w
@@ -171,7 +174,7 @@ class TouchingModel:
             support=np.append(own.patterns.support, own.patterns.n),
         )
         limits = own.constraints
-        return Problem(
+        squared = Problem(
             statistics,
             max_rules=own.max_rules + 1,
             gamma=own.gamma,
@@ -179,8 +182,11 @@ class TouchingModel:
             fixed_in=(*own.fixed_in, m),
             fixed_out=own.fixed_out,
             signs=None if own.signs is None else np.append(own.signs, 0),
-            constraints=None if limits is None else limits.with_blanks(1),
+            constraints=None if limits is None else limits.padded(1),
         )
+        if most_stable_feasible is None:
+            return squared
+        return squared.knowing(np.append(most_stable_feasible, m))
 
     def weights(self, support: IntArray) -> FloatArray:
         """Return the best weights of a selection as (m + 1,), the intercept's last."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from mossrules._cached import cached_property
 from mossrules._checks import check_integer, check_number
+from mossrules._deprecated import Renamed
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.solver.problems.linear_constraints import LinearConstraints
@@ -123,12 +124,12 @@ class SelectionProblem(ABC):
         return np.sort(np.concatenate([fixed, order[: self.size - len(fixed)]]))
 
     @cached_property
-    def largest_stability(self) -> int:
-        """The largest H1 of any selection, `eps_max` (limits `A z <= b` left aside)."""
+    def max_stability_unlimited(self) -> int:
+        """The largest H1 of any selection, limits `A z <= b` left aside."""
         return self.stability(self.most_stable)
 
     @cached_property
-    def reachable(self) -> IntArray | None:
+    def most_stable_feasible(self) -> IntArray | None:
         """The selection of the largest H1 that keeps all limits, or None where none keeps them."""
         if self.constraints is None:
             return self.most_stable
@@ -140,9 +141,13 @@ class SelectionProblem(ABC):
         )
 
     @property
-    def eps_max(self) -> int:
+    def max_stability(self) -> int:
         """The largest H1 of a selection that keeps all limits; 0 where none does."""
-        return 0 if self.reachable is None else self.stability(self.reachable)
+        best = self.most_stable_feasible
+        return 0 if best is None else self.stability(best)
+
+    eps_max = Renamed("max_stability")
+    largest_stability = Renamed("max_stability_unlimited")
 
     def at(self, min_stability: int) -> Self:
         """Return the same problem at another floor."""
@@ -158,7 +163,7 @@ class SelectionProblem(ABC):
         out = tuple(sorted({*self.fixed_out, *map(int, fixed_out)}))
         object.__setattr__(other, "fixed_out", out)
         object.__setattr__(other, "constraints", constraints)
-        for name in ("free", "most_stable", "largest_stability", "reachable"):
+        for name in ("free", "most_stable", "max_stability_unlimited", "most_stable_feasible"):
             vars(other).pop(name, None)
         if not set(out).isdisjoint(self.fixed_in):
             raise InfeasibleProblem("A rule would be both fixed in and fixed out; fix fewer.")
@@ -198,8 +203,37 @@ class SelectionProblem(ABC):
             r = np.where(self.signs * r < 0, 0.0, r)
         return np.asarray(0.5 * self.gamma * r**2, dtype=np.float64)
 
+    # --- problems made from this one ------------------------------------------------------------
+
+    def padded(self) -> Self:
+        """Return the problem with `max_rules` blanks after its rules, if it has limits.
+
+        Where there are limits `A z <= b`, another rule may break one, so that a best selection may
+        have fewer than max_rules rules. Blanks are rules that hold nowhere and count for nothing:
+        they make up the number, and a search looks for exactly max_rules rules, as without limits.
+        """
+        if self.constraints is None:
+            return self
+        padded = self._with_blanks(self.max_rules)
+        best = self.most_stable_feasible
+        return padded if best is None else padded.knowing(padded.filled(best))
+
+    def filled(self, support: IntArray) -> IntArray:
+        """Return a selection of a padded problem with as many blanks as make it full size."""
+        blanks = np.arange(self.m - self.max_rules, self.m)
+        return np.append(support, blanks[: max(0, self.size - len(support))])
+
+    def knowing(self, most_stable_feasible: IntArray) -> Self:
+        """Return the problem with its most stable feasible selection, if it is known already.
+
+        Under limits it is an integer program's, which need not be solved again.
+        """
+        other = copy(self)
+        vars(other)["most_stable_feasible"] = most_stable_feasible
+        return other
+
     @abstractmethod
-    def with_blanks(self, n: int) -> Self:
+    def _with_blanks(self, n: int) -> Self:
         """Return the problem with n more rules, which hold nowhere and count for nothing."""
 
     # --- what methods ask of the loss -----------------------------------------------------------
@@ -258,7 +292,7 @@ class SelectionProblem(ABC):
         return (
             f"{type(self).__name__}(m={self.m:,}, max_rules={self.max_rules}, "
             f"gamma={self.gamma:g}, min_stability={self.min_stability} of "
-            f"{self.largest_stability}{''.join(extras)})"
+            f"{self.max_stability_unlimited}{''.join(extras)})"
         )
 
 
@@ -266,11 +300,11 @@ class SelectionProblem(ABC):
 
 
 def _check_floor(problem: SelectionProblem) -> None:
-    if problem.min_stability > problem.largest_stability:
+    largest = problem.max_stability_unlimited  # with limits, whether it is met is for the search
+    if problem.min_stability > largest:
         raise InfeasibleProblem(
             f"min_stability is {problem.min_stability}, but no {problem.max_rules} rules that may "
-            f"be selected have more than {problem.largest_stability} counts together; ask for at "
-            "most that."
+            f"be selected have more than {largest} counts together; ask for at most that."
         )
 
 

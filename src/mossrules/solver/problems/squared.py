@@ -52,7 +52,7 @@ class Problem(SelectionProblem):
     >>> problem = Problem(candidates.statistics, max_rules=2, gamma=10)
     >>> problem
     Problem(m=7, max_rules=2, gamma=10, min_stability=0 of 27)
-    >>> problem.stability([0, 2]), problem.eps_max
+    >>> problem.stability([0, 2]), problem.max_stability
     (25, 27)
     """
 
@@ -174,7 +174,7 @@ class Problem(SelectionProblem):
         w[S] = root * self._solve(A, root * self.statistics.q[S], S)
         return w
 
-    def with_blanks(self, n: int) -> Problem:
+    def _with_blanks(self, n: int) -> Problem:
         """Return the problem with n more rules, which hold nowhere and count for nothing."""
         data = self.statistics
         statistics = replace(
@@ -186,7 +186,7 @@ class Problem(SelectionProblem):
             support=np.pad(data.support, (0, n)),
         )
         signs = None if self.signs is None else np.pad(self.signs, (0, n))
-        limits = None if self.constraints is None else self.constraints.with_blanks(n)
+        limits = None if self.constraints is None else self.constraints.padded(n)
         return replace(self, statistics=statistics, constraints=limits, signs=signs)
 
     # --- tangents and bounds --------------------------------------------------------------------

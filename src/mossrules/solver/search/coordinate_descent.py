@@ -174,7 +174,7 @@ class _Search:
 
 def _lowest_price(problem: Problem) -> float:
     """Return a lambda_2 at which all the counts together are worth a ten-thousandth of the loss."""
-    return max(0.5e-4 * problem.statistics.yy / max(1, problem.largest_stability), 1e-300)
+    return max(0.5e-4 * problem.statistics.yy / max(1, problem.max_stability_unlimited), 1e-300)
 
 
 def _no_rule_price(problem: Problem) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
-from mossrules.solver.bounds.constraint_duals import price_limits
+from mossrules.solver.bounds.constraint_duals import constraint_multipliers
 from mossrules.solver.bounds.verification import DualPoint
 from mossrules.solver.cutting_plane.loop import Cut
 from mossrules.solver.options import Clock, Options, Snapshot
@@ -28,7 +28,7 @@ from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Status
 from mossrules.solver.search.branch_and_bound import TreeSearch
 from mossrules.solver.search.heuristics import Incumbent, first_selection
-from mossrules.solver.search.instance import Instance, has_selection, with_blanks
+from mossrules.solver.search.instance import Instance, has_selection
 from mossrules.solver.search.root import Root
 
 __all__ = ["LimitedSearch", "Relaxation", "run_limited", "solve_limited"]
@@ -70,8 +70,8 @@ def run_limited(
         nothing = {"nodes": 0.0, "choices_of_groups": 0.0}
         return Outcome(None, np.inf, Status.INFEASIBLE, nothing)
     search = kind(problem, problem.constraints, options, clock, bound)
-    assert problem.reachable is not None  # noqa: S101  tells mypy what was just seen
-    for selection in (problem.reachable, start):
+    assert problem.most_stable_feasible is not None  # noqa: S101  tells mypy what was just seen
+    for selection in (problem.most_stable_feasible, start):
         if selection is not None and problem.is_feasible(selection):
             search.best.offer(selection, problem.loss(selection))
     try:
@@ -255,11 +255,11 @@ class LimitedSearch(ABC):
 
     def _prices(self, problem: SelectionProblem) -> DualPoint | None:
         """Return the prices of limits on rules, if there are any."""
-        if problem.constraints is None or problem.reachable is None:
+        if problem.constraints is None or problem.most_stable_feasible is None:
             return None
         own = self.best.support
-        start = own if problem.is_feasible(own) else problem.reachable
-        dual = price_limits(problem, start, self.cuts)
+        start = own if problem.is_feasible(own) else problem.most_stable_feasible
+        dual = constraint_multipliers(problem, start, self.cuts)
         if dual is not None:
             self._round(problem, problem.constraints, dual)
         return dual
@@ -286,7 +286,7 @@ class _SquaredSearch(LimitedSearch):
     """The search for the squared loss."""
 
     def _first_selection(self, problem: SelectionProblem) -> IntArray:
-        return first_selection(Instance.of(with_blanks(_squared(problem))), None).support
+        return first_selection(Instance.of(_squared(problem).padded()), None).support
 
     def _relax(self, problem: SelectionProblem, dual: DualPoint | None) -> Relaxation:
         root = self._root(_squared(problem), dual)
@@ -298,7 +298,7 @@ class _SquaredSearch(LimitedSearch):
         """Return the relaxed root of a problem with limits on rules at most, from a dual point."""
         if not has_selection(problem):
             raise InfeasibleProblem("There is no selection without the groups left out.")
-        instance = Instance.of(with_blanks(problem), None if dual is None else dual.prices)
+        instance = Instance.of(problem.padded(), None if dual is None else dual.prices)
         best = first_selection(instance, self.best.support)
         root = Root.of(instance, best, self.options, dual)
         self._offer(root.best.support)

@@ -11,7 +11,7 @@ from mossrules.exceptions import InfeasibleProblem
 from mossrules.solver.kernels.state import IN
 from mossrules.solver.kernels.swaps import improve_by_swaps
 from mossrules.solver.problems.squared import Problem
-from mossrules.solver.search.instance import Instance, fill_up, has_selection, with_blanks
+from mossrules.solver.search.instance import Instance, has_selection
 
 __all__ = ["Incumbent", "first_selection", "swap_search"]
 
@@ -27,7 +27,7 @@ def swap_search(problem: Problem, start: IntArray | None = None) -> IntArray:
     """
     if not has_selection(problem):
         raise InfeasibleProblem("No selection keeps the limits A z <= b; relax one of them.")
-    found = first_selection(Instance.of(with_blanks(problem)), start).support
+    found = first_selection(Instance.of(problem.padded()), start).support
     return found[found < problem.m]
 
 
@@ -49,10 +49,10 @@ def first_selection(instance: Instance, start: IntArray | None) -> Incumbent:
     problem, data = instance.problem, instance.data
     fixed = np.flatnonzero(instance.fate == IN)
     best = Incumbent(np.empty(0, dtype=np.int64), np.inf)
-    assert problem.reachable is not None  # noqa: S101  tells mypy what the callers know
-    starts = [problem.reachable]
+    assert problem.most_stable_feasible is not None  # noqa: S101  tells mypy what the callers know
+    starts = [problem.most_stable_feasible]
     if start is not None and problem.constraints is not None:
-        start = fill_up(problem, start)
+        start = problem.filled(start)
     if start is not None and problem.is_feasible(start) and len(start) == problem.size:
         starts.append(np.sort(start))
     for given in starts:

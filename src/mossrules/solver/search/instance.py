@@ -1,15 +1,9 @@
-"""The rules that may still be selected, in the form that the kernels of branch and bound want.
-
-Where there are limits `A z <= b`, another rule may break one, so that a best selection may have
-fewer than k rules. Blanks, k more rules that hold nowhere and count for nothing, make up the
-number: a search with them looks for exactly k rules, as without limits.
-"""
+"""The rules that may still be selected, in the form that the kernels of branch and bound want."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -23,37 +17,17 @@ from mossrules.solver.problems.squared import Problem
 
 __all__ = [
     "Instance",
-    "fill_up",
     "find_twins",
     "has_selection",
     "limits_of",
     "no_twins",
-    "with_blanks",
 ]
-
-Posed = TypeVar("Posed", bound=SelectionProblem)
-
-
-def with_blanks(problem: Posed) -> Posed:
-    """Return the problem with blanks after its rules, if it has limits; it must be feasible."""
-    if problem.constraints is None:
-        return problem
-    filled = problem.with_blanks(problem.max_rules)
-    if problem.reachable is not None:
-        vars(filled)["reachable"] = fill_up(filled, problem.reachable)
-    return filled
 
 
 def has_selection(problem: SelectionProblem) -> bool:
     """Tell whether any selection keeps the limits and meets the floor."""
-    reachable = problem.reachable
-    return reachable is not None and problem.stability(reachable) >= problem.min_stability
-
-
-def fill_up(problem: SelectionProblem, support: IntArray) -> IntArray:
-    """Return a selection with as many blanks as make it one of full size."""
-    blanks = np.arange(problem.m - problem.max_rules, problem.m)
-    return np.append(support, blanks[: max(0, problem.size - len(support))])
+    best = problem.most_stable_feasible
+    return best is not None and problem.stability(best) >= problem.min_stability
 
 
 @dataclass(frozen=True, eq=False)

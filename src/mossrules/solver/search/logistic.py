@@ -41,7 +41,7 @@ from mossrules.solver.kernels.state import (
 )
 from mossrules.solver.options import Clock, Options, Snapshot
 from mossrules.solver.problems.logistic import LogisticProblem
-from mossrules.solver.problems.quadratic_model import TouchingModel
+from mossrules.solver.problems.quadratic_model import QuadraticModel
 from mossrules.solver.result import Outcome, Status
 from mossrules.solver.search.heuristics import Incumbent
 from mossrules.solver.search.instance import Instance
@@ -130,7 +130,7 @@ class _Bench:
     """All that relaxing nodes needs of a problem: columns, curvature and room to work."""
 
     def __init__(
-        self, model: TouchingModel, rules: IntArray, w: FloatArray, options: Options,
+        self, model: QuadraticModel, rules: IntArray, w: FloatArray, options: Options,
         prices: FloatArray | None,
     ) -> None:  # fmt: skip
         squared = model.squared_problem(model.point(w))
@@ -216,11 +216,11 @@ class LogisticTree:
     def prepare(self, start: IntArray | None) -> None:
         """Leave out what the floor decides, find a good selection, and set up the root there."""
         rules = possible_rules(self.problem)
-        here = self.problem.reduced(rules, self.problem.fixed_in)
-        if self.problem.constraints is not None and self.problem.reachable is not None:
-            vars(here)["reachable"] = np.searchsorted(rules, self.problem.reachable)
+        problem = self.problem
+        most_stable = None if problem.constraints is None else problem.most_stable_feasible
+        here = problem.reduced(rules, problem.fixed_in, most_stable_feasible=most_stable)
         known = None if start is None else np.searchsorted(rules, np.intersect1d(start, rules))
-        model = TouchingModel.of(here)
+        model = QuadraticModel.of(here)
         found, model = local_search(model, known)
         self.best.offer(rules[found.support], found.loss)
         w = model.weights(found.support)
@@ -308,7 +308,7 @@ class LogisticTree:
         if len(inside) == here.size:
             self._offer(rules)
             return False
-        self._set_up(_Bench(TouchingModel.of(here, w), rules, w, self.options, self.prices))
+        self._set_up(_Bench(QuadraticModel.of(here, w), rules, w, self.options, self.prices))
         return True
 
     def _root(self, relaxed: _Relaxed) -> _Node:

@@ -15,7 +15,7 @@ from mossrules.solver.bounds.relaxation import best_multipliers
 from mossrules.solver.bounds.verification import DualPoint
 from mossrules.solver.options import Clock, Options
 from mossrules.solver.problems.logistic import LogisticProblem
-from mossrules.solver.problems.quadratic_model import TouchingModel
+from mossrules.solver.problems.quadratic_model import QuadraticModel
 from mossrules.solver.result import Outcome, Status
 from mossrules.solver.search.coordinate_descent import solve_by_coordinate_descent
 from mossrules.solver.search.heuristics import Incumbent, first_selection
@@ -40,22 +40,21 @@ def possible_rules(problem: LogisticProblem) -> IntArray:
 
 
 def local_search(
-    model: TouchingModel, start: IntArray | None = None
-) -> tuple[Incumbent, TouchingModel]:
+    model: QuadraticModel, start: IntArray | None = None
+) -> tuple[Incumbent, QuadraticModel]:
     """Return a selection that no exchange of one rule for another seems to improve.
 
     With it comes the model with the curvature near there, if that is cheap to have.
     """
     problem, m = model.problem, model.problem.m
-    reachable = problem.reachable
-    assert reachable is not None  # noqa: S101  tells mypy what the callers know
-    best = Incumbent(reachable, problem.loss(reachable))
+    most_stable = problem.most_stable_feasible
+    assert most_stable is not None  # noqa: S101  tells mypy what the callers know
+    best = Incumbent(most_stable, problem.loss(most_stable))
     if start is not None and len(start) == problem.size and problem.is_feasible(start):
         best.offer(start, problem.loss(start))
     w = np.zeros(m + 1)
     for _ in range(MAX_ROUNDS):
-        squared = model.squared_problem(model.point(w))
-        vars(squared)["reachable"] = np.append(reachable, m)
+        squared = model.squared_problem(model.point(w), most_stable_feasible=most_stable)
         found = first_selection(Instance.of(squared), np.append(best.support, m)).support
         found = found[found < m]
         loss = problem.loss(found)
@@ -83,7 +82,7 @@ def solve_logistic_by_descent(
         )
     rules = possible_rules(problem)
     here = problem.reduced(rules, problem.fixed_in)
-    model = TouchingModel.of(here)
+    model = QuadraticModel.of(here)
     best = Incumbent(here.most_stable, here.loss(here.most_stable))
     sweeps, rounds, w = 0.0, 0, np.zeros(here.m + 1)
     given = None if start is None else np.searchsorted(rules, np.intersect1d(start, rules))

@@ -12,7 +12,7 @@ from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.result import Outcome, Status
 from mossrules.solver.search.group_branching import LimitedSearch, Relaxation, run_limited
-from mossrules.solver.search.instance import fill_up, has_selection, with_blanks
+from mossrules.solver.search.instance import has_selection
 from mossrules.solver.search.logistic import LogisticTree
 
 __all__ = ["solve_logistic_limited"]
@@ -41,12 +41,12 @@ class _LogisticSearch(LimitedSearch):
         assert isinstance(problem, LogisticProblem)  # noqa: S101  tells mypy what is searched
         if not has_selection(problem):
             raise InfeasibleProblem("There is no selection without the groups left out.")
-        filled = with_blanks(problem)
+        padded = problem.padded()
         own = self.best.support
-        start = own if problem.constraints is None else fill_up(filled, own)
+        start = own if problem.constraints is None else padded.filled(own)
         prices = None if dual is None else dual.prices
-        tree = LogisticTree(filled, self.options, self.clock, prices=prices)
-        tree.prepare(start if filled.is_feasible(start) else None)
+        tree = LogisticTree(padded, self.options, self.clock, prices=prices)
+        tree.prepare(start if padded.is_feasible(start) else None)
         self._offer(tree.best.support)
         return tree
 
