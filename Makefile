@@ -60,9 +60,10 @@ $(VENV)/.core: pyproject.toml requirements/core.txt | $(VENV)/.python
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@
 
-$(VENV)/.dev: pyproject.toml requirements/development.txt | $(VENV)/.python
+$(VENV)/.dev: pyproject.toml research/pyproject.toml requirements/development.txt | $(VENV)/.python
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/development.txt
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation \
+		--editable . --editable ./research
 	touch $@
 
 $(VENV)/.python:

@@ -17,6 +17,7 @@ from typing import Any, get_args
 from typer.models import ArgumentInfo
 
 from mossrules.cli import app
+from research.paper.command import reproduce
 
 __all__ = ["PAGE", "Entry", "commands", "entries", "reference"]
 
@@ -57,7 +58,8 @@ def reference() -> str:
 
 def commands() -> list[Callable[..., Any]]:
     """Return the functions behind the commands, whose names they have."""
-    return [command.callback for command in app.registered_commands if command.callback]
+    own = [command.callback for command in app.registered_commands if command.callback]
+    return [*own, reproduce]  # which research adds where it is installed; pages name it anyway
 
 
 def entries(command: Callable[..., Any]) -> list[Entry]:

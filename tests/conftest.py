@@ -2,7 +2,11 @@
 
 import os
 import signal
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # A red run must be red again when it is repeated, so that it can be understood. To look for new
@@ -13,3 +17,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 # A shell that starts the tests in the background may have it ignored, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def research_commands(monkeypatch):
+    """Let the command line find what research adds, also where it is not installed."""
+    group = "mossrules.commands"
+    project = Path(__file__).parents[1] / "research" / "pyproject.toml"
+    declared = tomllib.loads(project.read_text("utf-8"))["project"]["entry-points"][group]
+    added = [EntryPoint(name, value, group) for name, value in declared.items()]
+    monkeypatch.setattr("mossrules.cli._app.entry_points", lambda **_: added)

@@ -1,8 +1,8 @@
 """What re-use between floors brings: the paper's ablation of its Efficient Pareto Method.
 
-Cases, sizes and what is known of the paper's are those of `research.paper.epm`, which says
-why they are what they are; here both runs of a case take turns, and the best of a few counts. Each
-floor has a limit, chosen so that all takes less than half an hour.
+Cases, sizes and what is known of the paper's are those of `research.paper.efficient_pareto`, which
+says why they are what they are; here both runs of a case take turns, and the best of a few counts.
+Each floor has a limit, chosen so that all takes less than half an hour.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from research.benchmarks._pools import MAX_RULES, N_TREES, Pool
 from research.benchmarks.authors_frontier import has_gurobi
 from research.benchmarks.frontier import BRIEF, search_of, take_turns, warm_up_frontier
 from research.benchmarks.solver import show
-from research.paper.epm import (
+from research.paper.efficient_pareto import (
     CASES,
     SIZES,
     WITH,
@@ -33,7 +33,7 @@ from research.paper.epm import (
     solve_case,
     steps_of,
 )
-from research.paper.epm import warm_up as warm_up_case
+from research.paper.efficient_pareto import warm_up as warm_up_case
 from research.paper.generated import COLUMNS
 
 

@@ -22,7 +22,7 @@ from mossrules.learning.stability_levels import Ties
 from mossrules.solver import Options
 from mossrules.solver.search.coordinate_descent import penalty_grid
 from research.paper.datasets import Dataset
-from research.paper.framework import Experiment, Lab, Presentation, Row, TableOf
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import compare, summary_rows
 
 if TYPE_CHECKING:
@@ -95,20 +95,20 @@ def tasks(settings: Settings) -> Sequence[str]:
     return settings.datasets
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each price and each share, out of sample and on all rows."""
-    data = lab.load(task)
+    data = context.load(task)
     if settings.rows is not None and settings.rows < len(data.y):
         kept = np.linspace(0, len(data.y) - 1, settings.rows).astype(np.int64)
         X = {name: np.asarray(values)[kept] for name, values in data.X.items()}
         data = replace(data, X=X, y=data.y[kept])
     exact = {
-        share: lab.protocol.moss(
+        share: context.protocol.moss(
             share,
             data.X,
             max_rules=settings.max_rules,
             seed=settings.seed,
-            jobs=lab.jobs,
+            jobs=context.jobs,
             n_trees=settings.n_trees,
             gap=settings.gap,
             time_limit=settings.seconds,
@@ -124,7 +124,7 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
         for place in range(settings.prices)
     }
     learners |= {f"{EXACT} {share:g}": model for share, model in exact.items()}
-    found = summary_rows(data, compare(lab, data, learners, settings.folds))
+    found = summary_rows(data, compare(context, data, learners, settings.folds))
     inside = _in_sample(settings, data, exact[settings.shares[0]])
     return [{**row, "kind": row["learner"].split()[0], "where": "folds"} for row in found] + inside
 

@@ -24,7 +24,7 @@ from mossrules.estimators.inputs import read_training
 from mossrules.learning.stability_levels import Stability
 from research.paper.beyond_tables import draw, tables
 from research.paper.datasets import NUMBERS_OF, Dataset
-from research.paper.framework import Experiment, Lab, Presentation, Row
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row
 from research.paper.measuring import compare, summary_rows
 
 __all__ = ["CHOOSE", "EXPERIMENT", "MEASURE", "Settings", "inner_folds"]
@@ -59,25 +59,31 @@ def tasks(settings: Settings) -> list[str]:
     return [f"{kind} {name}" for kind, name in product((CHOOSE, MEASURE), settings.datasets)]
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return a row for each setting and outer fold, or for each learner."""
     kind, name = task.split(maxsplit=1)
-    data = lab.load(name)
-    found = _choose(settings, data, lab) if kind == CHOOSE else _measure(settings, data, lab)
+    data = context.load(name)
+    found = (
+        _choose(settings, data, context) if kind == CHOOSE else _measure(settings, data, context)
+    )
     return [{"kind": kind, **row} for row in found]
 
 
-def _choose(settings: Settings, data: Dataset, lab: Lab) -> list[Row]:
+def _choose(settings: Settings, data: Dataset, context: ExperimentContext) -> list[Row]:
     """Return what every setting makes of the folds inside of training rows."""
     grid = list(product(settings.searches, settings.shares))
     how = {"gap": settings.choose_gap, "time_limit": settings.choose_seconds}
     learners = {
-        f"{search}, {share:g}": _moss(settings, data, lab, search=search, stability=share, **how)
+        f"{search}, {share:g}": _moss(
+            settings, data, context, search=search, stability=share, **how
+        )
         for search, share in grid
     }
     rows = []
     for outer in settings.outer:
-        found = summary_rows(data, compare(lab, data, learners, inner_folds(settings, data, outer)))
+        found = summary_rows(
+            data, compare(context, data, learners, inner_folds(settings, data, outer))
+        )
         rows += [
             {
                 **row,
@@ -101,42 +107,50 @@ def inner_folds(settings: Settings, data: Dataset, outer: int) -> list[Split]:
     return [(positions[dealt != fold], positions[dealt == fold]) for fold in range(settings.inner)]
 
 
-def _measure(settings: Settings, data: Dataset, lab: Lab) -> list[Row]:
+def _measure(settings: Settings, data: Dataset, context: ExperimentContext) -> list[Row]:
     """Return what the default makes of the folds themselves, beside others."""
     default = MossRegressor()
     search = (default.n_bins, default.max_features, default.n_trees)
     limit = settings.measure_seconds
-    sirus = lab.protocol.learners(
+    sirus = context.protocol.learners(
         data.X,
         names=("SIRUS",),
         max_rules=settings.max_rules,
         seed=settings.seed,
-        jobs=lab.jobs,
+        jobs=context.jobs,
         **_parameters(settings, search),
     )
     learners = {
         "MOSS": _moss(
-            settings, data, lab, search=search, stability=default.stability, time_limit=limit
+            settings, data, context, search=search, stability=default.stability, time_limit=limit
         ),
-        "MOSS, 500 trees": _moss(settings, data, lab, search=LESS, stability=0.9, time_limit=limit),
+        "MOSS, 500 trees": _moss(
+            settings, data, context, search=LESS, stability=0.9, time_limit=limit
+        ),
         "MOSS-H, the paper's search": _moss(
-            settings, data, lab, search=PAPERS, stability="high", time_limit=limit
+            settings, data, context, search=PAPERS, stability="high", time_limit=limit
         ),
         **sirus,
     }
-    return summary_rows(data, compare(lab, data, learners, settings.folds))
+    return summary_rows(data, compare(context, data, learners, settings.folds))
 
 
 def _moss(
-    settings: Settings, data: Dataset, lab: Lab, *, search: Search, stability: Stability, **how: Any
+    settings: Settings,
+    data: Dataset,
+    context: ExperimentContext,
+    *,
+    search: Search,
+    stability: Stability,
+    **how: Any,
 ) -> Any:
     """Return MOSS with a search for candidates and a stability; `how` to choose, if not as ever."""
-    return lab.protocol.moss(
+    return context.protocol.moss(
         stability,
         data.X,
         max_rules=settings.max_rules,
         seed=settings.seed,
-        jobs=lab.jobs,
+        jobs=context.jobs,
         **_parameters(settings, search),
         **how,
     )

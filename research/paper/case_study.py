@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomForestRegressor
 from mossrules.display.plots import ConsistencyDisplay, StructureDisplay
 from mossrules.display.plots._axes import load
 from mossrules.model import RuleSet
-from research.paper.framework import Experiment, Lab, Presentation, Row, TableOf
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import compare, mean_of, model_rows
 from research.paper.numbers import OnNumbers
 from research.paper.protocols import DEFAULT
@@ -83,23 +83,23 @@ def tasks(settings: Settings) -> Sequence[str]:
     return settings.studies
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each learner and re-analysis, with the rule set itself."""
     study = STUDIES[task]
-    data = lab.load(task, without=study.left_out)
+    data = context.load(task, without=study.left_out)
     forest = RandomForestRegressor(
         settings.forest_trees, max_features=1 / 3, random_state=settings.seed
     )
-    rules = lab.protocol.learners(
+    rules = context.protocol.learners(
         data.X,
         names=settings.learners,
         max_rules=study.max_rules,
         seed=settings.seed,
-        jobs=lab.jobs,
+        jobs=context.jobs,
         n_trees=settings.n_trees,
     )
     learners = {FOREST: OnNumbers(forest), **rules}
-    found = model_rows(compare(lab, data, learners, settings.analyses), "analysis")
+    found = model_rows(compare(context, data, learners, settings.analyses), "analysis")
     return [{"study": task, **row} for row in found]
 
 

@@ -25,14 +25,14 @@ from research.paper.protocols import Protocol
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Experiment", "Lab", "Presentation", "Row", "TableOf"]
+__all__ = ["Experiment", "ExperimentContext", "Presentation", "Row", "TableOf"]
 
 Row = dict[str, Any]  # plain values under the names of columns
 Settings = TypeVar("Settings")
 
 
 @dataclass(frozen=True)
-class Lab:
+class ExperimentContext:
     """What a task may use: a protocol, data, and threads."""
 
     protocol: Protocol
@@ -72,7 +72,7 @@ class Experiment(Generic[Settings]):
     full: Settings
     quick: Settings
     tasks: Callable[[Settings], Sequence[str]]
-    run: Callable[[Settings, str, Lab], Sequence[Row]]
+    run: Callable[[Settings, str, ExperimentContext], Sequence[Row]]
     present: Callable[[Settings, Sequence[Row]], Presentation]
     # Whether the rows of a task are all there is to find; if not, the next run tries it again.
     settled: Callable[[Sequence[Row]], bool] = lambda _rows: True

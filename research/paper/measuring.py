@@ -17,7 +17,7 @@ from mossrules.model import RuleSet
 from mossrules.solver import Problem, Status
 from mossrules.stability import Agreement, Estimate
 from research.paper.datasets import Dataset
-from research.paper.framework import Lab, Row
+from research.paper.framework import ExperimentContext, Row
 from research.paper.protocols import MedianFilled, MedianFiller
 
 __all__ = [
@@ -39,7 +39,7 @@ PROVEN = (Status.OPTIMAL.value, Status.HEURISTIC.value, "fitted")  # or nothing 
 
 
 def compare(
-    lab: Lab,
+    context: ExperimentContext,
     data: Dataset,
     learners: Mapping[str, Any],
     folds: int | Sequence[Split],
@@ -66,7 +66,7 @@ def compare(
             cv=folds,
             prepare=prepare,
             vary_seed=vary_seed,
-            n_jobs=lab.jobs,
+            n_jobs=context.jobs,
         )
 
 
@@ -125,14 +125,14 @@ def model_rows(found: Evaluation, place: str) -> list[Row]:
     ]
 
 
-def problem_of(data: Dataset, lab: Lab, settings: Any) -> Problem:
+def problem_of(data: Dataset, context: ExperimentContext, settings: Any) -> Problem:
     """Return the problem of choosing among the candidates of a table, ties kept."""
-    model = lab.protocol.moss(
+    model = context.protocol.moss(
         1.0,
         data.X,
         max_rules=settings.max_rules,
         seed=settings.seed,
-        jobs=lab.jobs,
+        jobs=context.jobs,
         n_trees=settings.n_trees,
         ties="keep",
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mossrules.display.plots import ConsistencyDisplay
 from mossrules.display.plots._axes import load
 from mossrules.model import RuleSet
-from research.paper.framework import Experiment, Lab, Presentation, Row, TableOf
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import compare, mean_of, model_rows
 
 if TYPE_CHECKING:
@@ -42,18 +42,18 @@ def tasks(settings: Settings) -> list[str]:
     return [settings.dataset]
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each learner and split, with the rule set itself."""
-    data = lab.load(task)
-    learners = lab.protocol.learners(
+    data = context.load(task)
+    learners = context.protocol.learners(
         data.X,
         names=settings.learners,
         max_rules=settings.max_rules,
         seed=settings.seed,
-        jobs=lab.jobs,
+        jobs=context.jobs,
         n_trees=settings.n_trees,
     )
-    found = model_rows(compare(lab, data, learners, settings.splits), "split")
+    found = model_rows(compare(context, data, learners, settings.splits), "split")
     return [{"dataset": task, **row} for row in found]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from research.paper.datasets import NUMBERS_OF
-from research.paper.framework import Experiment, Lab, Presentation, Row, TableOf
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import (
     compare,
     mark_note,
@@ -51,19 +51,19 @@ def tasks(settings: Settings) -> Sequence[str]:
     return settings.datasets
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each learner."""
-    data = lab.load(task)
-    learners = lab.protocol.learners(
+    data = context.load(task)
+    learners = context.protocol.learners(
         data.X,
         names=settings.learners,
         max_rules=settings.max_rules,
         seed=settings.seed,
-        jobs=lab.jobs,
+        jobs=context.jobs,
         n_trees=settings.n_trees,
         generator=settings.generator,
     )
-    return summary_rows(data, compare(lab, data, learners, settings.folds))
+    return summary_rows(data, compare(context, data, learners, settings.folds))
 
 
 def present(settings: Settings, rows: Sequence[Row]) -> Presentation:

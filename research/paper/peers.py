@@ -29,7 +29,7 @@ from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability import Agreement
 from mossrules.stability.identity import SAME_ROWS, matches, pairwise
 from research.paper.datasets import Dataset
-from research.paper.framework import Experiment, Lab, Row
+from research.paper.framework import Experiment, ExperimentContext, Row
 from research.paper.numbers import Numbers
 from research.paper.peer_processes import PEERS, Peer, ask, interpreter_of
 from research.paper.peer_rules import LINEAR, Comparison, Cuts, holds
@@ -66,15 +66,15 @@ def tasks(settings: Settings) -> list[str]:
     return [f"{dataset}: {side}" for dataset in settings.datasets for side in sides]
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each learner of a side."""
     dataset, side = task.split(": ", 1)
-    data = lab.load(dataset)
-    folds = list(folds_of(data, settings.folds, fill=lab.protocol.is_paper))
+    data = context.load(dataset)
+    folds = list(folds_of(data, settings.folds, fill=context.protocol.is_paper))
     if side == OURS:
         return [
             summary(data, learner, [fit_ours(model, fold) for fold in folds])
-            for learner, model in our_learners(settings, data, lab).items()
+            for learner, model in our_learners(settings, data, context).items()
         ]
     peer = PEERS[side]
     python = interpreter_of(peer)
@@ -150,10 +150,10 @@ def _as_it_is(X: Any) -> Any:
     return X
 
 
-def our_learners(settings: Settings, data: Dataset, lab: Lab) -> dict[str, Any]:
+def our_learners(settings: Settings, data: Dataset, context: ExperimentContext) -> dict[str, Any]:
     """Return our learners on one thread; medians are not theirs to fill, as folds have them."""
     names = dict.fromkeys(DEFAULT if name == INNER else name for name in settings.ours)
-    found = lab.protocol.learners(
+    found = context.protocol.learners(
         data.X,
         names=tuple(names),
         max_rules=settings.max_rules,

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from mossrules.baselines.registry import METHODS, MOSS
-from research.paper.framework import Experiment, Lab, Presentation, Row
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row
 from research.paper.measuring import compare, summary_rows
 from research.paper.performance_figures import draw_differences, draw_ranks
 from research.paper.performance_tables import differences, ranks, tables
@@ -52,17 +52,17 @@ def tasks(settings: Settings) -> Sequence[str]:
     return [*settings.datasets, *again]
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each learner and number of rules."""
-    data = lab.load(task.removesuffix(OTHERS))
+    data = context.load(task.removesuffix(OTHERS))
     sizes = settings.sizes[1:] if task.endswith(OTHERS) else settings.sizes[:1]
-    names = settings.learners if lab.protocol.is_paper else settings.ours
+    names = settings.learners if context.protocol.is_paper else settings.ours
     learners: dict[str, Any] = {}
     kinds = []
     for size, name in product(sizes, names):
         limit = {"time_limit": settings.seconds} if name in (DEFAULT, *MOSS) else {}
-        given: dict[str, Any] = {"seed": settings.seed, "jobs": lab.jobs, **limit}
-        model = lab.protocol.learners(
+        given: dict[str, Any] = {"seed": settings.seed, "jobs": context.jobs, **limit}
+        model = context.protocol.learners(
             data.X,
             names=(name,),
             max_rules=size,
@@ -71,7 +71,7 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
         )[name]
         learners[f"{name}, {size} rules"] = model
         kinds.append({"learner": name, "max_rules": size})
-    found = summary_rows(data, compare(lab, data, learners, settings.folds))
+    found = summary_rows(data, compare(context, data, learners, settings.folds))
     return [{**row, **kind} for row, kind in zip(found, kinds, strict=True)]
 
 

@@ -14,7 +14,7 @@ from mossrules._files import write_file
 from mossrules._provenance import provenance
 from mossrules._signals import check_interrupted
 from mossrules.exceptions import MissingDependency
-from research.paper.framework import Experiment, Lab, Presentation, Row, TableOf
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.markdown import page
 from research.paper.protocols import Way, protocol_for
 from research.paper.record import ROWS, Record, as_csv
@@ -72,14 +72,14 @@ def reproduce(
     experiment = find_experiment(name)
     settings = experiment.quick if quick else experiment.full
     folder = out / f"{name}-{protocol}{'-quick' if quick else ''}"
-    lab = Lab(protocol_for(protocol), data, jobs)
+    context = ExperimentContext(protocol_for(protocol), data, jobs)
     described = {"experiment": name, "protocol": protocol, "quick": quick, **asdict(settings)}
     record = Record.open(folder, described)
     tasks = list(experiment.tasks(settings))
     record.keep(experiment.settled)
     reused = sum(task in record.tasks for task in tasks)
     for task in _left(tasks, record, listen):
-        rows = _run(experiment, settings, task, lab)
+        rows = _run(experiment, settings, task, context)
         check_interrupted()  # a search may have made a result of what it had
         record.add(task, rows)
     rows = record.rows(tasks)
@@ -101,11 +101,13 @@ def _left(tasks: Sequence[str], record: Record, listen: Callable[[Step], object]
         listen(Step(task, done + 1, len(tasks), time.perf_counter() - started))
 
 
-def _run(experiment: Experiment[Any], settings: Any, task: str, lab: Lab) -> list[Row]:
+def _run(
+    experiment: Experiment[Any], settings: Any, task: str, context: ExperimentContext
+) -> list[Row]:
     """Return the rows of a task, each with what made it."""
     started = time.perf_counter()
-    found = experiment.run(settings, task, lab)
-    same = {"experiment": experiment.name, "protocol": lab.protocol.way, "task": task}
+    found = experiment.run(settings, task, context)
+    same = {"experiment": experiment.name, "protocol": context.protocol.way, "task": task}
     made = {
         "seed": settings.seed,
         "settings": json.dumps(asdict(settings)),

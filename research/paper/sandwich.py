@@ -15,7 +15,7 @@ import numpy as np
 
 from mossrules.display.plots._axes import PALETTE, finish, load
 from research.paper.authors import TOLERANCE
-from research.paper.framework import Experiment, Lab, Presentation, Row, TableOf
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import problem_of
 from research.paper.solvers import (
     AUTHORS_GUROBI,
@@ -54,9 +54,9 @@ def tasks(settings: Settings) -> Sequence[str]:
     return settings.ways
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each floor, from the largest stability down."""
-    problem = problem_of(lab.load(settings.dataset), lab, settings)
+    problem = problem_of(context.load(settings.dataset), context, settings)
     shares = np.linspace(1.0, settings.least, settings.floors)
     floors = np.floor(shares * problem.max_stability).astype(np.int64).tolist()
     rows = measure_down(task, problem, floors, gap=settings.gap, limit=settings.seconds)

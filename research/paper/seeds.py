@@ -14,7 +14,7 @@ from typing import Any
 
 from mossrules.baselines.registry import MOSS
 from research.paper.datasets import NUMBERS_OF
-from research.paper.framework import Experiment, Lab, Presentation, Row, TableOf
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import compare, mark_note, marked, mean_of, summary_rows
 from research.paper.protocols import DEFAULT
 from research.paper.published import published_results
@@ -43,14 +43,14 @@ def tasks(settings: Settings) -> Sequence[str]:
     return settings.datasets
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return two rows for each learner: with one seed, and with one of its own for each fold."""
-    data = lab.load(task)
+    data = context.load(task)
     learners: dict[str, Any] = {}
-    for name in settings.learners if lab.protocol.is_paper else settings.ours:
+    for name in settings.learners if context.protocol.is_paper else settings.ours:
         limit = {"time_limit": settings.seconds} if name in (DEFAULT, *MOSS) else {}
-        given: dict[str, Any] = {"seed": settings.seed, "jobs": lab.jobs, **limit}
-        learners |= lab.protocol.learners(
+        given: dict[str, Any] = {"seed": settings.seed, "jobs": context.jobs, **limit}
+        learners |= context.protocol.learners(
             data.X,
             names=(name,),
             max_rules=settings.max_rules,
@@ -59,7 +59,7 @@ def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
         )
     rows = []
     for kind, varies in KINDS.items():
-        found = compare(lab, data, learners, settings.folds, vary_seed=varies)
+        found = compare(context, data, learners, settings.folds, vary_seed=varies)
         rows += [{**row, "seeds": kind} for row in summary_rows(data, found)]
     return rows
 

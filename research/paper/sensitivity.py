@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from research.paper.datasets import NUMBERS_OF
-from research.paper.framework import Lab, Presentation, Row, TableOf
+from research.paper.framework import ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import compare, mark_note, marked, mean_of, summary_rows
 from research.paper.published import published_sensitivity
 
@@ -36,23 +36,27 @@ def tasks(settings: Settings) -> Sequence[str]:
 
 
 def measure(
-    settings: Settings, task: str, lab: Lab, parameter: str, values: Mapping[float, dict[str, Any]]
+    settings: Settings,
+    task: str,
+    context: ExperimentContext,
+    parameter: str,
+    values: Mapping[float, dict[str, Any]],
 ) -> list[Row]:
     """Return one row for each value; all values choose from the same candidates of a fold."""
-    data = lab.load(task)
+    data = context.load(task)
     learners = {
-        f"{value:g}": lab.protocol.moss(
+        f"{value:g}": context.protocol.moss(
             "high",
             data.X,
             seed=settings.seed,
-            jobs=lab.jobs,
+            jobs=context.jobs,
             n_trees=settings.n_trees,
             time_limit=settings.seconds,
             **parameters,
         )
         for value, parameters in values.items()
     }
-    found = summary_rows(data, compare(lab, data, learners, settings.folds))
+    found = summary_rows(data, compare(context, data, learners, settings.folds))
     return [
         {**row, "learner": "MOSS-H", "parameter": parameter, "value": value}
         for row, value in zip(found, values, strict=True)

@@ -17,7 +17,7 @@ from mossrules._typing import IntArray
 from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.frontier import solve_frontier
 from mossrules.solver import Problem
-from research.paper.framework import Experiment, Lab, Presentation, Row, TableOf
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import problem_of
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def tasks(settings: Settings) -> list[str]:
     return [settings.dataset]
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return the windows and the points of the frontier down to the last of them."""
-    problem = problem_of(lab.load(task), lab, settings)
+    problem = problem_of(context.load(task), context, settings)
     found = windows(problem, settings.windows + 1)
     frontier = solve_frontier(
         problem,

@@ -20,7 +20,7 @@ from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.frontier import epsilon_sequence
 from mossrules.solver import Problem
 from research.paper.authors import TOLERANCE
-from research.paper.framework import Experiment, Lab, Presentation, Row, TableOf
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.generated import COLUMNS, generated_statistics
 from research.paper.protocols import FEW_ROWS, GAMMAS
 from research.paper.solvers import (
@@ -72,11 +72,11 @@ def tasks(settings: Settings) -> list[str]:
     return list(_combinations(settings))
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each floor."""
     strength, (n, m), way = _combinations(settings)[task]
     statistics = generated_statistics(
-        n, m, n_trees=settings.n_trees, seed=settings.seed, n_jobs=lab.jobs
+        n, m, n_trees=settings.n_trees, seed=settings.seed, n_jobs=context.jobs
     )
     gamma = GAMMAS[strength][n > FEW_ROWS]
     problem = Problem(statistics, max_rules=settings.max_rules, gamma=gamma)

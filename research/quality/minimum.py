@@ -23,7 +23,7 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
     python = make_environment("minimum")
     install(python, "--require-hashes", "--requirement", PINS / "minimum.txt")
     # By the newest hatchling: this lock has what the package needs to run, and no tools to build.
-    install(python, "--no-deps", "--editable", ".")
+    install(python, "--no-deps", "--editable", ".", "--editable", "./research")
     used = versions(python)
     return suite_record(
         run_suite(python, "minimum", workers, only),

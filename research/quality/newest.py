@@ -22,7 +22,16 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
     """Install what is newest today and the clone, and run the tests."""
     python = make_environment("newest")
     groups = ("--group", "tests", "--group", "bench", "--group", "supply")
-    install(python, "--upgrade", "--prerelease=disallow", *groups, "--editable", ".[all]")
+    install(
+        python,
+        "--upgrade",
+        "--prerelease=disallow",
+        *groups,
+        "--editable",
+        ".[all]",
+        "--editable",
+        "./research",
+    )
     used = versions(python)
     return suite_record(
         run_suite(python, "newest", workers, only),

@@ -23,7 +23,9 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
     python = make_environment("suite")
     install(python, "--require-hashes", "--requirement", PINS / "development.txt")
     # By the hatchling of the lock.
-    install(python, "--no-deps", "--no-build-isolation", "--editable", ".")
+    install(
+        python, "--no-deps", "--no-build-isolation", "--editable", ".", "--editable", "./research"
+    )
     return suite_record(
         run_suite(python, "suite", workers, only),
         versions(python),

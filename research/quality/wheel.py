@@ -55,6 +55,7 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
         Metadata.from_email(archive.read(about), validate=True)  # raises where it is not valid
     install(python, "--require-hashes", "--requirement", PINS / "development.txt")
     install(python, "--no-deps", wheel)
+    install(python, "--no-deps", "--no-build-isolation", "./research")  # a wheel of it, too
     where = Path(run_in(ROOT, python, "-c", "import mossrules; print(mossrules.__file__)"))
     if "site-packages" not in where.parts:
         raise SystemExit(f"The tests would be run against {where}, not against the wheel.")

@@ -46,6 +46,7 @@ def test_the_page_of_all_options_is_what_the_program_writes():
     assert PAGE.read_text(encoding="utf-8") == reference()
 
 
+@pytest.mark.usefixtures("research_commands")
 @pytest.mark.parametrize("command", commands(), ids=lambda command: command.__name__)
 def test_the_page_has_the_options_that_help_prints(command):
     """The reference and `--help` name the same options."""
@@ -172,6 +173,7 @@ def test_commands_in_prose_are_found(tmp_path):
 RUN = [page for page in PAGES if any(not line.needs for line in LINES[page])]
 
 
+@pytest.mark.usefixtures("research_commands")
 @pytest.mark.parametrize(
     "page", [page for page in RUN if page != README], ids=lambda page: page.stem
 )

@@ -8,10 +8,9 @@ from mossrules.cli.fit import fit
 from mossrules.cli.frontier import frontier
 from mossrules.cli.predict import predict
 from mossrules.cli.report import report
-from mossrules.cli.reproduce import reproduce
 from mossrules.cli.stability import stability
 
 __all__ = ["app", "main"]
 
-for command in (demo, fit, predict, frontier, report, stability, compare, reproduce, doctor):
+for command in (demo, fit, predict, frontier, report, stability, compare, doctor):
     app.command()(command)

@@ -6,6 +6,8 @@ import errno
 import os
 import sys
 import warnings
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +17,7 @@ from typer.core import TyperGroup
 from mossrules._signals import ToldStatus, interrupted_by, stopped_status
 from mossrules._version import __version__
 from mossrules.cli._console import errors, out
-from mossrules.exceptions import MixedColumnWarning, MossError, SolveLimitWarning
+from mossrules.exceptions import MissingDependency, MixedColumnWarning, MossError, SolveLimitWarning
 
 __all__ = ["ARGUMENTS", "app", "main"]
 
@@ -23,8 +25,31 @@ NO_THREAD = "can't start new thread"  # as Python says where there is no memory 
 ARGUMENTS = "mossrules.arguments"  # what was typed, among the contexts' own figures
 
 
+COMMANDS = "mossrules.commands"  # entry points of other distributions: functions, as commands here
+FROM_CLONE = {  # what a clone of the repository adds, and its folder
+    "reproduce": "research",
+}
+
+
 class _OneSentence(TyperGroup):
     """Commands that say what is wrong in one sentence; an error is a failing exit too."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *_installed()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        # Our own come first: looking for others reads the metadata of all that is installed.
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            return command
+        if entry := _installed().get(cmd_name):
+            return _as_command(cmd_name, entry.load())
+        if cmd_name in FROM_CLONE:
+            raise MissingDependency(
+                f"The command {cmd_name} comes with the repository and not with the package; in a "
+                f"clone of it, run pip install ./{FROM_CLONE[cmd_name]}."
+            )
+        return None
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         ctx.meta[ARGUMENTS] = list(args)
@@ -52,6 +77,18 @@ class _OneSentence(TyperGroup):
                 _say(("stopped: ", "bold yellow"), "interrupted; this is the result so far.")
                 raise typer.Exit(stopped_status())
             return result
+
+
+def _installed() -> dict[str, EntryPoint]:
+    """Return the commands that other distributions add."""
+    return {entry.name: entry for entry in entry_points(group=COMMANDS)}
+
+
+def _as_command(name: str, function: Callable[..., Any]) -> Any:
+    """Return a function as a command, as `app.command()` makes one."""
+    alone = typer.Typer(add_completion=False)
+    alone.command(name)(function)
+    return typer.main.get_command(alone)
 
 
 def _show_warning(message: Warning | str, *_where: object) -> None:

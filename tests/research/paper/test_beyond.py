@@ -10,7 +10,7 @@ from mossrules.estimators.inputs import read_training
 from mossrules.evaluation import evaluate
 from research.paper.beyond import CHOOSE, EXPERIMENT, MEASURE, inner_folds
 from research.paper.beyond_tables import choices, published_means
-from research.paper.framework import Lab
+from research.paper.framework import ExperimentContext
 from research.paper.protocols import protocol_for
 from support.experiment_cases import write_tables
 
@@ -21,23 +21,25 @@ SETTINGS = replace(
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
+def context(tmp_path_factory):
     """Return two small tables, one of them a substitute, by our protocol."""
     folder = write_tables(tmp_path_factory.mktemp("tables"), *NAMES, substitutes=["mtp"])
-    return Lab(protocol_for("ours"), folder, jobs=1)
+    return ExperimentContext(protocol_for("ours"), folder, jobs=1)
 
 
 @pytest.fixture(scope="module")
-def rows(lab):
+def rows(context):
     """Return what all tasks find."""
     return [
-        row for task in EXPERIMENT.tasks(SETTINGS) for row in EXPERIMENT.run(SETTINGS, task, lab)
+        row
+        for task in EXPERIMENT.tasks(SETTINGS)
+        for row in EXPERIMENT.run(SETTINGS, task, context)
     ]
 
 
-def test_folds_inside_see_no_test_row_of_the_measurement(lab):
+def test_folds_inside_see_no_test_row_of_the_measurement(context):
     """They are the beginning of a partition of the training rows of their fold, and of no more."""
-    data = lab.load("ESL")
+    data = context.load("ESL")
     settled = read_training(BaseEstimator(), data.X, data.y, None)
     for outer in range(SETTINGS.folds):
         tested = set(settled.origin[split_rows(settled, SETTINGS.folds)[outer][1]].tolist())
@@ -51,7 +53,7 @@ def test_folds_inside_see_no_test_row_of_the_measurement(lab):
             np.testing.assert_array_equal(few[1], all_of_them[1])
 
 
-def test_a_setting_is_judged_by_its_smaller_margin_over_the_papers_best(lab, rows):
+def test_a_setting_is_judged_by_its_smaller_margin_over_the_papers_best(context, rows):
     """Figures are those of the bare estimator on the folds inside, and margins their means'."""
     chosen = [row for row in rows if row["kind"] == CHOOSE]
     best = [max(column) for column in zip(*published_means(NAMES).values(), strict=True)]
@@ -63,7 +65,7 @@ def test_a_setting_is_judged_by_its_smaller_margin_over_the_papers_best(lab, row
     )
     measured = []
     for name in NAMES:
-        data = lab.load(name)
+        data = context.load(name)
         for outer in SETTINGS.outer:
             folds = inner_folds(SETTINGS, data, outer)
             each = evaluate({"one": model}, data.X, data.y, cv=folds, n_jobs=1).summaries[0]
@@ -76,11 +78,11 @@ def test_a_setting_is_judged_by_its_smaller_margin_over_the_papers_best(lab, row
     assert one.by_fold == pytest.approx((apart - best).min(axis=1))
 
 
-def test_the_measurement_has_the_default_as_it_is(lab, rows):
+def test_the_measurement_has_the_default_as_it_is(context, rows):
     """Its means, with the substitute and without, are those of the bare default on test folds."""
     expected = {}
     for name in NAMES:
-        data = lab.load(name)
+        data = context.load(name)
         model = MossRegressor(4, n_trees=40, random_state=0)
         expected[name] = evaluate({"one": model}, data.X, data.y, cv=5, n_jobs=1).summaries[0]
     shown = EXPERIMENT.present(SETTINGS, rows)

@@ -64,7 +64,7 @@ def squares(monkeypatch):
         run,
         present,
     )
-    monkeypatch.setattr(registry, "NAMES", ("squares",))
+    monkeypatch.setattr(registry, "MODULES", {"squares": "squares"})
     module = SimpleNamespace(EXPERIMENT=experiment)
     monkeypatch.setattr(registry, "import_module", lambda _name: module)
     return ran, stops
@@ -267,6 +267,7 @@ def test_no_window_is_below_the_frontier(tmp_path):
 # --- the command ----------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("research_commands")
 def test_the_command_lists_experiments():
     """--list has a line for each."""
     result = CliRunner().invoke(app, ["reproduce", "--list"])
@@ -274,6 +275,7 @@ def test_the_command_lists_experiments():
     assert len(result.stdout.splitlines()) == len(registry.experiment_names())
 
 
+@pytest.mark.usefixtures("research_commands")
 def test_the_command_runs_and_names_its_files(squares, tmp_path):
     """Tables are printed, and so are the paths of the files."""
     result = CliRunner().invoke(app, ["reproduce", "squares", "--out", str(tmp_path)])
@@ -284,6 +286,7 @@ def test_the_command_runs_and_names_its_files(squares, tmp_path):
     assert len(squares[0]) == 3
 
 
+@pytest.mark.usefixtures("research_commands")
 def test_an_interrupted_command_says_how_to_go_on(squares, tmp_path):
     """Ctrl-C ends with the usual exit and a sentence."""
     squares[1].append(2)
@@ -292,6 +295,7 @@ def test_an_interrupted_command_says_how_to_go_on(squares, tmp_path):
     assert "the same command goes on" in result.stderr
 
 
+@pytest.mark.usefixtures("research_commands")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [([], "--list"), (["sliding-window", "--data", "nowhere"], "no folder")],
@@ -303,11 +307,28 @@ def test_the_command_refuses_what_it_cannot_run(arguments, words):
     assert words in result.stderr
 
 
-def test_importing_the_package_loads_no_experiment():
-    """Neither the library nor the command line loads experiments before one is asked for."""
+@pytest.mark.usefixtures("research_commands")
+def test_help_names_the_command_where_it_is_installed():
+    """And gives its options."""
+    assert "reproduce" in CliRunner().invoke(app, ["--help"]).stdout
+    assert "--quick" in CliRunner().invoke(app, ["reproduce", "--help"]).stdout
+
+
+def test_without_research_a_sentence_says_where_the_command_comes_from(monkeypatch):
+    """Other names that are not there are an error of use, as ever."""
+    monkeypatch.setattr("mossrules.cli._app.entry_points", lambda **_: ())
+    result = CliRunner().invoke(app, ["reproduce", "--list"])
+    assert result.exit_code == 1
+    assert "pip install ./research" in result.stderr
+    assert "reproduce" not in CliRunner().invoke(app, ["--help"]).stdout
+    assert CliRunner().invoke(app, ["nosuch"]).exit_code == 2
+
+
+def test_importing_the_package_loads_no_research():
+    """Neither the library nor the command line loads research before it is asked for."""
     code = (
         "import sys, mossrules, mossrules.cli\n"
-        "print([name for name in sys.modules if name.startswith('research.paper')])"
+        "print([name for name in sys.modules if name.startswith('research')])"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -318,6 +339,7 @@ def test_importing_the_package_loads_no_experiment():
 # --- one page of all runs -------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("research_commands")
 def test_a_page_has_all_runs_and_leads_to_their_rows(squares, tmp_path):
     """Full runs, finished or not, have their tables on one page; quick ones only in their place."""
     out, page = tmp_path / "out", tmp_path / "docs" / "page.md"

@@ -13,7 +13,7 @@ from mossrules import MossRegressor
 from mossrules.candidates.rules import OPEN, Range, Rule
 from mossrules.exceptions import InvalidParameter
 from research.paper import peers
-from research.paper.framework import Lab
+from research.paper.framework import ExperimentContext
 from research.paper.measuring import compare
 from research.paper.numbers import Numbers, OnNumbers
 from research.paper.peer_processes import PEERS, VARIABLE, Peer, ask, interpreter_of
@@ -203,22 +203,22 @@ def test_a_run_measures_who_is_there_and_says_how_to_have_the_others(tmp_path, m
 def test_folds_are_those_of_an_evaluation(tmp_path, way):
     """Our learner on a fold has the R2 that `evaluate` measures there, gaps filled or not."""
     write_tables(tmp_path, "ESL", n_rows=60, missing=["ESL"])
-    lab = Lab(protocol_for(way), tmp_path, 1)
-    data = lab.load("ESL")
+    context = ExperimentContext(protocol_for(way), tmp_path, 1)
+    data = context.load("ESL")
     small = {"max_rules": 4, "n_trees": 20}
     few = replace(peers.EXPERIMENT.quick, ours=("SIRUS", "SIRUS"), **small)
-    (model,) = peers.our_learners(few, data, lab).values()
-    folds = peers.folds_of(data, 2, fill=lab.protocol.is_paper)
-    learners = lab.protocol.learners(data.X, names=("SIRUS",), jobs=1, **small)
-    expected = compare(lab, data, learners, 2).results
+    (model,) = peers.our_learners(few, data, context).values()
+    folds = peers.folds_of(data, 2, fill=context.protocol.is_paper)
+    learners = context.protocol.learners(data.X, names=("SIRUS",), jobs=1, **small)
+    expected = compare(context, data, learners, 2).results
     assert [peers.fit_ours(model, fold).r2 for fold in folds] == [each.r2 for each in expected]
 
 
 def test_inner_nodes_are_the_default_with_shorter_rules(tmp_path):
     """It differs from our default in nothing else, and the default stays as it is."""
     write_tables(tmp_path, "ESL", n_rows=60)
-    lab = Lab(protocol_for("ours"), tmp_path, 1)
+    context = ExperimentContext(protocol_for("ours"), tmp_path, 1)
     few = replace(peers.EXPERIMENT.quick, ours=("MOSS", peers.INNER), max_rules=4, n_trees=20)
-    default, inner = peers.our_learners(few, lab.load("ESL"), lab).values()
+    default, inner = peers.our_learners(few, context.load("ESL"), context).values()
     assert not default.inner_nodes
     assert inner.get_params() == {**default.get_params(), "inner_nodes": True}

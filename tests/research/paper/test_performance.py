@@ -7,7 +7,7 @@ from mossrules import MossRegressor
 from mossrules.baselines.registry import METHODS
 from mossrules.evaluation import evaluate
 from research.paper.datasets import NUMBERS_OF
-from research.paper.framework import Lab
+from research.paper.framework import ExperimentContext
 from research.paper.measuring import compare
 from research.paper.performance import EXPERIMENT
 from research.paper.performance_tables import differences, ranks, tables
@@ -30,9 +30,9 @@ def folder(tmp_path_factory):
 def measured(folder):
     """Return settings made small, and all their rows under the paper's protocol."""
     settings = replace(EXPERIMENT.quick, datasets=NAMES, n_trees=30, folds=2, sizes=(5, 3))
-    lab = Lab(protocol_for("paper"), folder, jobs=1)
+    context = ExperimentContext(protocol_for("paper"), folder, jobs=1)
     tasks = EXPERIMENT.tasks(settings)
-    return settings, [row for task in tasks for row in EXPERIMENT.run(settings, task, lab)]
+    return settings, [row for task in tasks for row in EXPERIMENT.run(settings, task, context)]
 
 
 def papers_rows():
@@ -63,7 +63,7 @@ def test_rows_are_those_of_bare_learners(measured, folder):
     assert len(rows) == len(NAMES) * len(METHODS) * 2
     assert all(row["failed"] == 0 for row in rows)
     for dataset in NAMES:
-        data = Lab(protocol_for("paper"), folder).load(dataset)
+        data = ExperimentContext(protocol_for("paper"), folder).load(dataset)
         model = protocol_for("paper").moss("medium", data.X, max_rules=3, n_trees=30, seed=0)
         expected = evaluate({"MOSS": model}, data.X, data.y, cv=2).summaries[0]
         found = [
@@ -93,11 +93,11 @@ def test_what_is_shown_has_all_sizes_and_marks(measured):
 def test_the_default_of_ours_takes_the_place_of_high(folder):
     """Under our protocol a bare MOSS is run too, and it is what is held against the paper."""
     settings = replace(EXPERIMENT.quick, datasets=("ESL",), n_trees=30, folds=2, ours=("MOSS",))
-    lab = Lab(protocol_for("ours"), folder, jobs=1)
-    rows = EXPERIMENT.run(settings, "ESL", lab)
-    data = lab.load("ESL")
+    context = ExperimentContext(protocol_for("ours"), folder, jobs=1)
+    rows = EXPERIMENT.run(settings, "ESL", context)
+    data = context.load("ESL")
     bare = {"MOSS": MossRegressor(n_trees=30, random_state=0)}
-    expected = compare(lab, data, bare, 2).summaries[0]
+    expected = compare(context, data, bare, 2).summaries[0]
     assert [(row["learner"], row["r2"]) for row in rows] == [("MOSS", expected.r2)]
     headings = [table.heading for table in EXPERIMENT.present(settings, rows).tables]
     assert "Where MOSS is below the paper's MOSS-H" in headings
@@ -133,10 +133,10 @@ def test_seeds_of_their_own_are_beside_one_for_all(folder):
     experiment = find_experiment("seeds")
     settings = replace(experiment.quick, datasets=("ESL",), n_trees=30, folds=2, max_rules=5)
     settings = replace(settings, learners=("MOSS-H", "SIRUS"))
-    lab = Lab(protocol_for("paper"), folder, jobs=1)
-    rows = experiment.run(settings, "ESL", lab)
+    context = ExperimentContext(protocol_for("paper"), folder, jobs=1)
+    rows = experiment.run(settings, "ESL", context)
     assert [row["seeds"] for row in rows] == ["one", "one", "own", "own"]
-    data = lab.load("ESL")
+    data = context.load("ESL")
     learners = {"SIRUS": protocol_for("paper").learners(data.X, max_rules=5, n_trees=30)["SIRUS"]}
     for row, vary in ((rows[1], False), (rows[3], True)):
         expected = evaluate(learners, data.X, data.y, cv=2, vary_seed=vary).summaries[0]

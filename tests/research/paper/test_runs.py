@@ -8,7 +8,7 @@ from mossrules import MossRegressor, RuleSet
 from mossrules.evaluation import evaluate
 from mossrules.solver.search.coordinate_descent import penalised_path, penalty_grid
 from research.paper.approximate import SweptRegressor
-from research.paper.framework import Lab
+from research.paper.framework import ExperimentContext
 from research.paper.measuring import mean_of, mean_ranks
 from research.paper.protocols import protocol_for
 from research.paper.published import published_sensitivity
@@ -29,9 +29,11 @@ def run_small(name, folder, way="paper", **changes):
     """Return an experiment, its settings made small, and all its rows."""
     experiment = find_experiment(name)
     settings = replace(experiment.quick, **SMALL, **changes)
-    lab = Lab(protocol_for(way), folder, jobs=1)
+    context = ExperimentContext(protocol_for(way), folder, jobs=1)
     rows = [
-        row for task in experiment.tasks(settings) for row in experiment.run(settings, task, lab)
+        row
+        for task in experiment.tasks(settings)
+        for row in experiment.run(settings, task, context)
     ]
     return experiment, settings, rows
 
@@ -118,8 +120,8 @@ def test_columns_that_name_places_are_left_out(tmp_path):
     """A dataset can be read less some of its columns, in both protocols."""
     write_tables(tmp_path, "us_crime")
     for way in ("paper", "ours"):
-        lab = Lab(protocol_for(way), tmp_path)
-        found = lab.load("us_crime", without=("place", "state"))
+        context = ExperimentContext(protocol_for(way), tmp_path)
+        found = context.load("us_crime", without=("place", "state"))
         assert list(found.X) == ["size", "age", "height"]
 
 
@@ -130,7 +132,7 @@ def test_columns_that_name_places_are_left_out(tmp_path):
 def test_sensitivity_is_that_of_the_bare_estimator_beside_the_papers(folder, name, values):
     """A row is an evaluation of MOSS with that parameter, and has the printed figures beside it."""
     experiment, settings, rows = run_small(name, folder, datasets=("ESL",), values=values, folds=3)
-    data = Lab(protocol_for("paper"), folder).load("ESL")
+    data = ExperimentContext(protocol_for("paper"), folder).load("ESL")
     for row, value in zip(rows, values, strict=True):
         parameters = {"gamma": value} if name == "gamma" else {"gamma": 0.0001, "max_rules": value}
         model = MossRegressor(
@@ -173,7 +175,7 @@ def test_all_learners_learn_from_noisy_targets(folder, way):
 
 def test_a_swept_learner_has_the_selection_of_its_price(folder):
     """The first price is 0, and at the last only counts matter."""
-    data = Lab(protocol_for("paper"), folder).load("ESL")
+    data = ExperimentContext(protocol_for("paper"), folder).load("ESL")
     found = {}
     for place in (0, 2, 4):
         model = SweptRegressor(5, place=place, prices=5, n_trees=40, random_state=0)

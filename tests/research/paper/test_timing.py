@@ -6,9 +6,9 @@ import pytest
 
 from mossrules.exceptions import InvalidParameter, LicenceLimit, MissingDependency
 from mossrules.solver import Options, Problem
-from research.paper import epm, generated, solvers, timing
+from research.paper import efficient_pareto, generated, solvers, timing
 from research.paper.direct import compress
-from research.paper.framework import Lab
+from research.paper.framework import ExperimentContext
 from research.paper.generated import generated_statistics
 from research.paper.protocols import protocol_for
 from research.paper.registry import find_experiment
@@ -160,9 +160,11 @@ def test_generated_pools_have_the_size_asked_for(monkeypatch):
 def run_all(name, settings, folder=None):
     """Return an experiment's presentation and rows."""
     experiment = find_experiment(name)
-    lab = Lab(protocol_for("paper"), folder, jobs=1)
+    context = ExperimentContext(protocol_for("paper"), folder, jobs=1)
     rows = [
-        row for task in experiment.tasks(settings) for row in experiment.run(settings, task, lab)
+        row
+        for task in experiment.tasks(settings)
+        for row in experiment.run(settings, task, context)
     ]
     return experiment.present(settings, rows), rows
 
@@ -218,24 +220,26 @@ def test_seconds_are_shown_floor_by_floor(tmp_path):
 
 def test_floors_with_and_without_re_use_stand_beside_the_papers(monkeypatch):
     """Each floor has a row of both runs, ratios are of their times, and a missing one says so."""
-    size = epm.Size(300, 40, 1.0, 3.0)
+    size = efficient_pareto.Size(300, 40, 1.0, 3.0)
     cases = (
-        epm.Case("cutting plane", "cutting-plane"),
-        epm.Case("cutting plane, other", "cutting-plane", master="scip"),
-        epm.Case("branch and bound", "branch-and-bound", gap=1e-3, gamma=0.05),
+        efficient_pareto.Case("cutting plane", "cutting-plane"),
+        efficient_pareto.Case("cutting plane, other", "cutting-plane", master="scip"),
+        efficient_pareto.Case("branch and bound", "branch-and-bound", gap=1e-3, gamma=0.05),
     )
-    solve = epm.solve_case
+    solve = efficient_pareto.solve_case
 
     def absent(statistics, case, **settings):
         if case.master == "scip":
             raise MissingDependency("No.")
         return solve(statistics, case, **settings)
 
-    monkeypatch.setattr(epm, "SIZES", (size,))
-    monkeypatch.setattr(epm, "CASES", cases)
-    monkeypatch.setattr(epm, "solve_case", absent)
+    monkeypatch.setattr(efficient_pareto, "SIZES", (size,))
+    monkeypatch.setattr(efficient_pareto, "CASES", cases)
+    monkeypatch.setattr(efficient_pareto, "solve_case", absent)
     names = tuple(case.name for case in cases)
-    settings = epm.Settings((size.name,), names, floors=4, max_rules=5, seconds=20.0, n_trees=30)
+    settings = efficient_pareto.Settings(
+        (size.name,), names, floors=4, max_rules=5, seconds=20.0, n_trees=30
+    )
     shown, rows = run_all("epm", settings)
     assert len(rows) == 2 * 2 * 4 + 1
     (table,) = shown.tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from research.paper.framework import Experiment, Lab, Presentation, Row
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row
 from research.paper.sensitivity import QUICK_DATASETS, Settings, measure, show, tasks
 
 __all__ = ["EXPERIMENT"]
@@ -12,10 +12,10 @@ __all__ = ["EXPERIMENT"]
 VALUES = (0.0001, 0.0005, 0.001, 0.005)
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each gamma."""
     values = {gamma: {"gamma": gamma, "max_rules": settings.max_rules} for gamma in settings.values}
-    return measure(settings, task, lab, "gamma", values)
+    return measure(settings, task, context, "gamma", values)
 
 
 def present(settings: Settings, rows: Sequence[Row]) -> Presentation:

@@ -1,4 +1,7 @@
-"""`mossrules reproduce`: the paper's experiments, each from one command."""
+"""`mossrules reproduce`: the paper's experiments, each from one command.
+
+The entry point of `research/pyproject.toml`; it loads an experiment only when one is run.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,10 @@ def reproduce(
     ] = Protocol.PAPER,
     jobs: options.Jobs = None,
 ) -> None:
-    """Run an experiment of the paper: rows, tables and figures; a stopped run goes on."""
+    """Run an experiment of the paper: rows, tables and figures; interrupted runs resume.
+
+    This command comes with the repository: `pip install ./research` in a clone adds it.
+    """
     from research.paper.registry import experiment_names, find_experiment  # noqa: PLC0415
 
     if show_list:

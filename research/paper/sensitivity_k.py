@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from research.paper.framework import Experiment, Lab, Presentation, Row
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row
 from research.paper.sensitivity import QUICK_DATASETS, Settings, measure, show, tasks
 
 __all__ = ["EXPERIMENT"]
@@ -13,10 +13,10 @@ VALUES = (5, 10, 15, 20, 25)
 GAMMA = 0.0001
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each number of rules."""
     values = {k: {"max_rules": int(k), "gamma": settings.gamma} for k in settings.values}
-    return measure(settings, task, lab, "k", values)
+    return measure(settings, task, context, "k", values)
 
 
 def present(settings: Settings, rows: Sequence[Row]) -> Presentation:

@@ -37,7 +37,7 @@ from mossrules.solver import Options, Problem, Status
 from mossrules.solver.options import Master, Method
 from mossrules.statistics import Statistics
 from research.paper.authors import TOLERANCE
-from research.paper.framework import Experiment, Lab, Presentation, Row, TableOf
+from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.generated import COLUMNS, generated_statistics
 from research.paper.solvers import NO_LICENCE, NOT_INSTALLED, contradictions
 
@@ -120,11 +120,11 @@ def tasks(settings: Settings) -> list[str]:
     return list(_combinations(settings))
 
 
-def run(settings: Settings, task: str, lab: Lab) -> list[Row]:
+def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each floor with re-use, and one without."""
     size, case = _combinations(settings)[task]
     statistics = generated_statistics(
-        size.n, size.m, n_trees=settings.n_trees, seed=settings.seed, n_jobs=lab.jobs
+        size.n, size.m, n_trees=settings.n_trees, seed=settings.seed, n_jobs=context.jobs
     )
     shared = {"size": size.name, "case": case.name}
     rows: list[Row] = []
