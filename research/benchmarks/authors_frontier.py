@@ -145,7 +145,7 @@ def descend_with_highs(
             loss=entry.solution.loss,
             bound=entry.solution.bound,
             seconds=entry.solution.report.seconds,
-            masters=int(entry.solution.report.figures.get("masters", 0)),
+            masters=int(entry.solution.report.counters.get("masters", 0)),
             finished=entry.solution.status is Status.OPTIMAL,
         )
         for entry in found.entries

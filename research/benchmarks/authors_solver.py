@@ -70,7 +70,7 @@ def cutting_plane(
         loss=found.loss,
         bound=found.bound,
         seconds=found.report.seconds,
-        masters=round(found.report.figures["masters"]),
+        masters=round(found.report.counters["masters"]),
         finished=found.status is Status.OPTIMAL,
     )
 

@@ -155,7 +155,7 @@ def take_turns(
 def search_of(frontier: Frontier) -> Row:
     """Return what a frontier says of itself; `re-used` are floors proven without a search."""
     proven = [entry for entry in frontier.entries if entry.solution.status is Status.OPTIMAL]
-    figures = [entry.solution.report.figures for entry in frontier.entries]
+    figures = [entry.solution.report.counters for entry in frontier.entries]
     return {
         "worst gap": frontier.worst_gap,
         "open": len(frontier.entries) - len(proven),

@@ -237,7 +237,7 @@ def side_by_side(
                 "their size": len(support),
                 "their objective over ours": theirs / (task.ours.loss + price * task.k),
                 "their nodes": result["nodes"],
-                "our nodes": float(task.ours.report.figures.get("nodes", math.nan)),
+                "our nodes": float(task.ours.report.counters.get("nodes", math.nan)),
                 "cut off": result["seconds"] >= plan.limit,
             }
         )

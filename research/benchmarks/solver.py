@@ -182,7 +182,7 @@ def time_authors(pool: Pool, floor: int, settings: Settings) -> AuthorsResult:
 
 def search_of(solution: Solution, taken: float) -> Row:
     """Return what the search says of itself."""
-    figures = solution.report.figures
+    figures = solution.report.counters
     nodes = figures.get("nodes", math.nan)
     root_bound = figures.get("root_bound", math.nan)
     root_gap = figures.get("root_gap", (solution.loss - root_bound) / solution.loss)
@@ -283,7 +283,7 @@ def scaling_figure(settings: Settings) -> Figure:
     tasks = {
         n: partial(solve_ours, problem, FINE, settings.limit) for n, problem in problems.items()
     }
-    nodes = {n: task().report.figures.get("nodes", math.nan) for n, task in tasks.items()}
+    nodes = {n: task().report.counters.get("nodes", math.nan) for n, task in tasks.items()}
     times = interleave(tasks, settings.scaled_repeats)
     return Figure(
         f"longest over shortest solve, n from {min(problems)} to {max(problems)}",

@@ -197,7 +197,7 @@ def warm_up(case: Case) -> None:
 
 def steps_of(entries: Sequence[FrontierPoint]) -> int:
     """Return the masters of the cutting plane or the nodes of branch and bound, of all floors."""
-    figures = [entry.solution.report.figures for entry in entries]
+    figures = [entry.solution.report.counters for entry in entries]
     return round(sum(each.get("masters", 0.0) + each.get("nodes", 0.0) for each in figures))
 
 

@@ -94,7 +94,7 @@ def measure(way: str, problem: Problem, *, gap: float, limit: float) -> Row:
     except LicenceLimit:
         return _without_figures(way, NO_LICENCE)
     taken = time.perf_counter() - wall, time.process_time() - cpu
-    figures = found.report.figures
+    figures = found.report.counters
     none = not np.isfinite(found.loss)
     return {
         "way": way,

@@ -40,7 +40,7 @@ def nodes(most: int) -> dict[str, Any]:
     solve(hard_problem(m=20, k=4))
     problem, before = hard_problem(m=64, k=16, seed=1, gamma=10.0), in_use()
     found = solve(problem, options=Options(gap=0.0, time_limit=60.0, open_nodes=most))
-    open_nodes = dict(found.report.figures)["open_nodes"]
+    open_nodes = dict(found.report.counters)["open_nodes"]
     return {"status": found.status.value, "bytes": peak() - before, "open": open_nodes}
 
 

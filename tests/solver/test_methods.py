@@ -30,7 +30,7 @@ def test_without_limits_branch_and_bound_is_chosen():
     report = solve(small_problem()).report
     assert report.method == "branch-and-bound"
     assert report.reason == "the fastest exact method"
-    assert "nodes" in report.figures
+    assert "nodes" in report.counters
 
 
 def test_with_mixed_limits_the_cutting_plane_is_chosen():
@@ -42,7 +42,7 @@ def test_with_mixed_limits_the_cutting_plane_is_chosen():
     assert (
         solution.report.reason == "the only method for limits that count rules and groups at once"
     )
-    assert "masters" in solution.report.figures
+    assert "masters" in solution.report.counters
     assert mixed.holds(solution.support)
     with pytest.raises(InvalidParameter, match="use method='cutting-plane'"):
         solve(small_problem(constraints=mixed), "branch-and-bound")
@@ -93,7 +93,7 @@ def test_the_report_has_what_was_asked_and_what_it_took():
     report = solve(small_problem(), options=Options(gap=0.25)).report
     assert report.asked_gap == 0.25
     assert 0 < report.seconds < 60
-    assert set(report.figures) >= {"nodes", "root_bound", "root_gap", "rules_left_by_root"}
+    assert set(report.counters) >= {"nodes", "root_bound", "root_gap", "rules_left_by_root"}
     assert solve(small_problem()).report.asked_gap == Options().gap
 
 
@@ -227,8 +227,8 @@ def test_a_known_bound_saves_nodes():
     problem = hard_problem()
     first = solve(problem, options=Options(gap=1e-3))
     again = solve(problem, options=Options(gap=2e-3), start=first, bound=first.bound)
-    assert first.report.figures["nodes"] > 100
-    assert again.report.figures["nodes"] == 0
+    assert first.report.counters["nodes"] > 100
+    assert again.report.counters["nodes"] == 0
     assert again.status is Status.OPTIMAL
     assert again.gap <= 2e-3
 

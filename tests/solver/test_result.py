@@ -81,5 +81,5 @@ def test_text_says_what_is_proven():
 
 def test_outcomes_and_reports_need_no_figures():
     """A method's own figures are optional."""
-    assert dict(Outcome(None, 0.0, Status.INFEASIBLE).figures) == {}
-    assert dict(REPORT.figures) == {}
+    assert dict(Outcome(None, 0.0, Status.INFEASIBLE).counters) == {}
+    assert dict(REPORT.counters) == {}

@@ -113,7 +113,7 @@ def of_solution(solution: Any) -> dict[str, Any]:
         "stability": solution.stability,
         "status": solution.status.value,
         "method": solution.report.method,
-        "effort": plain(solution.report.figures),
+        "effort": plain(solution.report.counters),
     }
     if solution.dual is not None:
         dual = solution.dual
@@ -214,7 +214,7 @@ def of_frontier(frontier: Any) -> dict[str, Any]:
                 "loss": plain(each.solution.loss),
                 "bound": plain(each.solution.bound),
                 "status": each.solution.status.value,
-                "effort": digest(repr(plain(each.solution.report.figures))),
+                "effort": digest(repr(plain(each.solution.report.counters))),
             }
             for each in frontier.entries
         ],

@@ -10,7 +10,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +139,13 @@ def entry_to_dict(entry: FrontierPoint) -> dict[str, Any]:
         "stability": int(solution.stability),
         "bound": solution.bound,
         "status": solution.status.name,
-        "report": {**asdict(solution.report), "figures": dict(solution.report.figures)},
+        "report": {
+            "method": solution.report.method,
+            "reason": solution.report.reason,
+            "seconds": solution.report.seconds,
+            "asked_gap": solution.report.asked_gap,
+            "figures": dict(solution.report.counters),  # the file keeps the name that it began with
+        },
         "dual": None if dual is None else {
             "rules": dual.rules.tolist(),
             "weights": dual.weights.tolist(),
@@ -168,7 +173,7 @@ def entry_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
             reason=str(report["reason"]),
             seconds=float(read_number(report["seconds"])),
             asked_gap=float(read_number(report["asked_gap"])),
-            figures={str(name): read_number(value) for name, value in report["figures"].items()},
+            counters={str(name): read_number(value) for name, value in report["figures"].items()},
         ),
         intercept=float(read_number(content.get("intercept", 0.0))),
         dual=None if dual is None else DualPoint(

@@ -174,16 +174,16 @@ class Tasks:
 
     def _rung(self, problem: SelectionProblem, outcome: Outcome, seconds: float) -> FrontierPoint:
         assert outcome.support is not None  # noqa: S101  (without constraints, there is always one)
-        figures = outcome.figures
-        report = Report(self.method, self.reason, seconds, self.options.gap, figures)
+        counters = outcome.counters
+        report = Report(self.method, self.reason, seconds, self.options.gap, counters)
         solution = Solution.of(
             problem, outcome.support, outcome.bound, outcome.status, report, dual=outcome.dual
         )
-        without_search = figures["nodes"] == 0 and outcome.status is Status.OPTIMAL
+        without_search = counters["nodes"] == 0 and outcome.status is Status.OPTIMAL
         return FrontierPoint(
             problem.min_stability,
             solution,
-            reused=without_search and figures["root_gap"] > self.options.gap,
+            reused=without_search and counters["root_gap"] > self.options.gap,
         )
 
     # --- the store ------------------------------------------------------------------------------

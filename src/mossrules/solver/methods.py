@@ -89,7 +89,7 @@ def solve(
         outcome = _solve_squared(
             problem, chosen, options, clock=clock, start=support, dual=dual, bound=known
         )
-    report = Report(chosen, reason, clock.elapsed(), options.gap, outcome.figures)
+    report = Report(chosen, reason, clock.elapsed(), options.gap, outcome.counters)
     if outcome.support is None:
         return Solution.infeasible(report)
     return Solution.of(

@@ -13,6 +13,7 @@ from enum import Enum
 
 import numpy as np
 
+from mossrules._deprecated import Renamed
 from mossrules._typing import FloatArray, IntArray
 from mossrules.solver.bounds.verification import DualPoint, Verification, verify_claim
 from mossrules.solver.options import relative_gap
@@ -48,7 +49,7 @@ class Outcome:
     support: IntArray | None
     bound: float
     status: Status
-    figures: Mapping[str, float] = field(default_factory=dict)
+    counters: Mapping[str, float] = field(default_factory=dict)
     dual: DualPoint | None = None
 
 
@@ -56,7 +57,7 @@ class Outcome:
 class Report:
     """How a solution was found.
 
-    `figures` are the method's own counts: nodes, cuts, times of its parts.
+    `counters` are the method's own: nodes, cuts, seconds of its parts.
 
     See Also
     --------
@@ -67,7 +68,9 @@ class Report:
     reason: str  #: why this method
     seconds: float  #: that it took
     asked_gap: float  #: that was to be proven
-    figures: Mapping[str, float] = field(default_factory=dict)
+    counters: Mapping[str, float] = field(default_factory=dict)
+
+    figures = Renamed("counters")
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,7 +121,7 @@ def test_nodes_of_branch_and_bound_and_seconds_come_from_the_reports():
     frontier = solve_frontier(hard_problem(m=14, k=4), options=Options(gap=0.0))
     reports = [each.solution.report for each in frontier.entries]
     expected = {
-        "iterations": [report.figures["nodes"] for report in reports],
+        "iterations": [report.counters["nodes"] for report in reports],
         "seconds": [report.seconds for report in reports],
     }
     for measure, amounts in expected.items():

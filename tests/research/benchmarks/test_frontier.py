@@ -143,7 +143,7 @@ def test_floors_that_ran_out_of_time_are_open_and_not_re_used(problem):
     ]
     row = frontier.search_of(Frontier.of(problem, entries))
     assert (row["open"], row["re-used"], row["points"]) == (1, 1, 1)
-    assert row["nodes"] == 3 * solution.report.figures["nodes"]
+    assert row["nodes"] == 3 * solution.report.counters["nodes"]
 
 
 def test_a_result_that_our_bound_rules_out_is_a_conflict(problem):
@@ -274,8 +274,8 @@ def test_steps_are_masters_or_nodes(problem):
     """The cutting plane counts the one, branch and bound the other, over all floors."""
     cuts = solve_frontier(problem, [40, 30], "cutting-plane", reuse=False)
     tree = solve_frontier(problem, [40, 30], "branch-and-bound", reuse=False)
-    masters = [entry.solution.report.figures["masters"] for entry in cuts.entries]
-    nodes = [entry.solution.report.figures["nodes"] for entry in tree.entries]
+    masters = [entry.solution.report.counters["masters"] for entry in cuts.entries]
+    nodes = [entry.solution.report.counters["nodes"] for entry in tree.entries]
     assert ablation.steps_of(cuts.entries) == sum(masters)
     assert ablation.steps_of(tree.entries) == sum(nodes)
 

@@ -97,7 +97,7 @@ def test_a_root_that_needs_no_tree_is_proven_completely():
     """With a weak ridge parameter the relaxation is tight enough for the gap, and checkable."""
     problem = hard_problem(m=20, k=5, gamma=1e-4)
     solution = solve(problem, options=Options(gap=0.01))
-    assert solution.report.figures["nodes"] == 0
+    assert solution.report.counters["nodes"] == 0
     assert solution.verify(problem).complete
 
 

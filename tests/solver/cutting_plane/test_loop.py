@@ -184,7 +184,7 @@ def test_a_constant_target_needs_no_master():
     """With nothing to explain the loss is 0, which is its own bound."""
     outcome = run(Problem.from_matrix(np.eye(4), np.zeros(4), np.arange(4), max_rules=2))
     assert (outcome.status, outcome.bound) == (Status.OPTIMAL, 0.0)
-    assert outcome.figures["masters"] == 0
+    assert outcome.counters["masters"] == 0
 
 
 # --- cuts -----------------------------------------------------------------------------------------
@@ -240,14 +240,14 @@ def test_cuts_serve_other_floors_and_sizes():
     sequence = [problem.at(floor) for floor in (top, top - 5, top - 20, top - 50, 0)]
     sequence.append(replace(problem, max_rules=5))
     pool = CutPool()
-    afresh = sum(run(each).figures["masters"] for each in sequence)
+    afresh = sum(run(each).counters["masters"] for each in sequence)
     again = 0.0
     for each in sequence:
         outcome = run(each, cuts=pool)
         assert_optimal(each, outcome)
-        again += outcome.figures["masters"]
+        again += outcome.counters["masters"]
     assert again < afresh
-    assert outcome.figures["cuts"] == len(pool) == len(list(pool))
+    assert outcome.counters["cuts"] == len(pool) == len(list(pool))
 
 
 def test_a_solved_problem_is_solved_again_by_one_master():
@@ -256,7 +256,7 @@ def test_a_solved_problem_is_solved_again_by_one_master():
     first = run(problem, cuts=pool)
     size = len(pool)
     second = run(problem, cuts=pool)
-    assert first.figures["masters"] > second.figures["masters"] == 1
+    assert first.counters["masters"] > second.counters["masters"] == 1
     assert len(pool) == size
     np.testing.assert_array_equal(first.support, second.support)
     assert repr(pool) == f"CutPool({size} cuts, {size} of them at selections)"
@@ -270,8 +270,8 @@ def test_the_relaxation_may_be_proof_enough(master):
     top = problem.max_stability_unlimited
     first = run(problem.at(top - 10), master=master, gap=0.02, cuts=pool)
     second = run(problem.at(top - 11), master=master, gap=0.05, cuts=pool, start=first.support)
-    assert (second.status, second.figures["masters"]) == (Status.OPTIMAL, 0)
-    assert second.figures["relaxations"] == 1
+    assert (second.status, second.counters["masters"]) == (Status.OPTIMAL, 0)
+    assert second.counters["relaxations"] == 1
     loss = problem.loss(second.support)
     assert 0.95 * loss <= second.bound < run(problem.at(top - 11), master=master).bound
 
@@ -282,7 +282,7 @@ def test_the_same_is_found_again(master):
     pytest.importorskip(PACKAGES[master])
     problem = wide_problem(m=40, gamma=0.01, min_stability=150)
     one, other = (run(problem, master=master, gap=0.1) for _ in range(2))
-    assert one.figures["masters"] > 1
+    assert one.counters["masters"] > 1
     np.testing.assert_array_equal(one.support, other.support)
     assert one.bound == other.bound
 
@@ -304,11 +304,11 @@ def test_cuts_at_the_root_raise_its_bound_and_keep_the_optimum(master):
     problem = wide_problem(m=18, max_rules=5, gamma=0.01, min_stability=60)
     best, _ = brute_force(problem)
     outcomes = [run(problem, master=master, root_cuts=number) for number in (0, 4, 40)]
-    none, few, many = (outcome.figures["root_bound"] for outcome in outcomes)
+    none, few, many = (outcome.counters["root_bound"] for outcome in outcomes)
     assert none == 0.0 < few < many <= best
     for outcome in outcomes:
         assert_optimal(problem, outcome)
-    assert outcomes[2].figures["masters"] < outcomes[0].figures["masters"]
+    assert outcomes[2].counters["masters"] < outcomes[0].counters["masters"]
 
 
 def test_cuts_at_the_root_reach_the_relaxation():
@@ -317,8 +317,8 @@ def test_cuts_at_the_root_reach_the_relaxation():
     pool = CutPool()
     outcome = run(problem, root_cuts=300, cuts=pool)
     least = min(problem.relaxed_loss(cut.z) for cut in pool if cut.z.sum() <= 3 + 1e-9)
-    assert outcome.figures["root_bound"] == pytest.approx(least, rel=1e-5)
-    assert outcome.figures["root_bound"] <= least
+    assert outcome.counters["root_bound"] == pytest.approx(least, rel=1e-5)
+    assert outcome.counters["root_bound"] <= least
 
 
 def test_the_root_may_prove_that_nothing_is_feasible():
@@ -326,7 +326,7 @@ def test_the_root_may_prove_that_nothing_is_feasible():
     limits = LinearConstraints(np.ones((1, 60)), np.array([-1.0]))
     outcome = run(wide_problem(constraints=limits), root_cuts=5)
     assert outcome.status is Status.INFEASIBLE
-    assert outcome.figures["masters"] == 0
+    assert outcome.counters["masters"] == 0
 
 
 # --- the start ------------------------------------------------------------------------------------
@@ -358,7 +358,7 @@ def test_the_time_limit_returns_the_best_so_far_and_an_honest_bound():
     bounds = []
     for masters in (0, 2, 5):  # each asks the clock three times
         outcome = run(problem, clock=ScriptedClock(*[9.0, 9.0, 9.0] * masters, 0.0))
-        assert outcome.figures["masters"] == masters
+        assert outcome.counters["masters"] == masters
         assert outcome.status is Status.TIME_LIMIT
         assert outcome.bound < best <= problem.loss(outcome.support) * (1 + 1e-12)
         bounds.append(outcome.bound)
@@ -382,7 +382,7 @@ def test_the_number_of_masters_can_be_limited():
     problem = wide_problem(m=18, max_rules=5, gamma=0.02)
     outcome = run(problem, node_limit=2)
     assert outcome.status is Status.NODE_LIMIT
-    assert outcome.figures["masters"] == 2
+    assert outcome.counters["masters"] == 2
     assert 0.0 < outcome.bound < brute_force(problem)[0]
 
 
@@ -390,7 +390,7 @@ def test_progress_is_reported_after_every_master():
     """Snapshots count the masters; losses fall, bounds rise, and they end at the outcome."""
     problem, seen = wide_problem(m=18, max_rules=5, gamma=0.02), []
     outcome = run(problem, progress=seen.append)
-    assert [now.steps for now in seen] == list(range(1, int(outcome.figures["masters"]) + 1))
+    assert [now.steps for now in seen] == list(range(1, int(outcome.counters["masters"]) + 1))
     losses, bounds = [now.loss for now in seen], [now.bound for now in seen]
     assert losses == sorted(losses, reverse=True)
     assert bounds == sorted(bounds)
@@ -408,7 +408,7 @@ def test_an_interrupt_returns_the_best_so_far():
 
     outcome = run(problem, progress=press)
     assert outcome.status is Status.INTERRUPTED
-    assert outcome.figures["masters"] == 2
+    assert outcome.counters["masters"] == 2
     assert 0.0 < outcome.bound < best <= problem.loss(outcome.support) * (1 + 1e-12)
 
 

@@ -67,7 +67,7 @@ def test_trees_of_some_depth_end_at_the_optimum(seed):
 
 def test_the_random_problems_are_hard_enough():
     """Many of the problems above are not decided at the root, and some take a hundred nodes."""
-    nodes = [run(wild_problem(seed, strongest=8)).figures["nodes"] for seed in range(400)]
+    nodes = [run(wild_problem(seed, strongest=8)).counters["nodes"] for seed in range(400)]
     assert sum(n > 2 for n in nodes) > 80
     assert max(nodes) > 100
 
@@ -151,7 +151,7 @@ def test_a_larger_gap_takes_fewer_nodes():
     """What is asked for is used: at 10 % a search stops earlier, with that gap still open."""
     problem = floored(hard_problem(m=20, k=5), 0.6)
     exact, rough = run(problem), run(problem, gap=0.1)
-    assert 0 < rough.figures["nodes"] < exact.figures["nodes"]
+    assert 0 < rough.counters["nodes"] < exact.counters["nodes"]
     assert rough.bound < problem.loss(rough.support) * 0.95
 
 
@@ -222,7 +222,7 @@ def test_answers_do_not_depend_on_the_size_of_the_data():
     scaled = replace(problem, statistics=large, gamma=problem.gamma / factor)
     expected, outcome = run(problem), run(scaled)
     np.testing.assert_array_equal(outcome.support, expected.support)
-    assert outcome.figures["nodes"] == expected.figures["nodes"]
+    assert outcome.counters["nodes"] == expected.counters["nodes"]
     assert outcome.bound == factor * expected.bound
 
 
@@ -245,7 +245,7 @@ def test_a_start_that_is_not_feasible_is_left_aside(start):
     expected = run(problem)
     outcome = run(problem, start=np.array(start, dtype=np.int64))
     np.testing.assert_array_equal(outcome.support, expected.support)
-    assert outcome.figures == expected.figures
+    assert outcome.counters == expected.counters
 
 
 def test_one_thread_does_the_same_twice():
@@ -253,8 +253,8 @@ def test_one_thread_does_the_same_twice():
     problem = floored(hard_problem(), 0.6)
     first, second = run(problem, gap=1e-3), run(problem, gap=1e-3)
     np.testing.assert_array_equal(first.support, second.support)
-    assert (first.bound, first.figures) == (second.bound, second.figures)
-    assert first.figures["nodes"] > 500
+    assert (first.bound, first.counters) == (second.bound, second.counters)
+    assert first.counters["nodes"] > 500
 
 
 @pytest.mark.parametrize("threads", [2, 3])
@@ -269,7 +269,7 @@ def test_more_threads_find_the_same(threads):
         assert outcome.status is Status.OPTIMAL
         assert loss * (1 - 1e-12) <= found <= loss / (1 - gap) * (1 + 1e-12)
         assert found * (1 - gap) * (1 - 2e-12) <= outcome.bound <= loss * (1 + 1e-12)
-        assert outcome.figures["nodes"] > 200
+        assert outcome.counters["nodes"] > 200
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -282,4 +282,4 @@ def test_a_tree_grows_when_its_room_is_used_up(monkeypatch, threads):
     np.testing.assert_array_equal(outcome.support, expected.support)
     assert outcome.bound == pytest.approx(expected.bound, rel=1e-11)
     if threads == 1:
-        assert outcome.figures["nodes"] == expected.figures["nodes"]
+        assert outcome.counters["nodes"] == expected.counters["nodes"]

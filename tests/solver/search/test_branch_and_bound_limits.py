@@ -41,8 +41,8 @@ def test_a_limit_returns_the_best_so_far_and_an_honest_bound(limit, status, thre
         assert 0 < outcome.bound <= best * (1 + 1e-12)
         if outcome.status is status:
             assert outcome.bound < problem.loss(outcome.support)
-            assert outcome.figures["open_nodes"] > 0
-        assert outcome.figures["nodes"] <= 41 * threads
+            assert outcome.counters["open_nodes"] > 0
+        assert outcome.counters["nodes"] <= 41 * threads
     assert run(hard_problem(), threads=threads, **limit).status is status
 
 
@@ -51,8 +51,8 @@ def test_the_nodes_in_memory_can_be_limited():
     problem = floored(hard_problem(), 0.6)
     outcome = run(problem, open_nodes=50)
     assert outcome.status is Status.NODE_LIMIT
-    assert 50 < outcome.figures["open_nodes"] < 120
-    assert outcome.figures["root_bound"] < outcome.bound < problem.loss(outcome.support)
+    assert 50 < outcome.counters["open_nodes"] < 120
+    assert outcome.counters["root_bound"] < outcome.bound < problem.loss(outcome.support)
 
 
 def test_a_bound_that_is_known_is_not_searched_for():
@@ -62,7 +62,7 @@ def test_a_bound_that_is_known_is_not_searched_for():
     loss = problem.loss(expected.support)
     settings = {"clock": Clock(None), "start": expected.support}
     outcome = solve_by_branch_and_bound(problem, Options(gap=0.0), bound=loss, **settings)
-    assert (outcome.status, outcome.figures["nodes"]) == (Status.OPTIMAL, 0)
+    assert (outcome.status, outcome.counters["nodes"]) == (Status.OPTIMAL, 0)
     assert outcome.bound == pytest.approx(loss)
     outcome = solve_by_branch_and_bound(problem, Options(gap=0.0), bound=0.5 * loss, **settings)
     assert outcome.bound == pytest.approx(expected.bound, rel=1e-11)
@@ -78,7 +78,7 @@ def test_more_nodes_prove_more():
     outcomes = [run(problem, node_limit=limit) for limit in (2, 50, 500, 10**6)]
     bounds = [outcome.bound for outcome in outcomes]
     assert bounds == sorted(set(bounds))
-    assert bounds[0] >= outcomes[0].figures["root_bound"]
+    assert bounds[0] >= outcomes[0].counters["root_bound"]
     assert [outcome.status for outcome in outcomes] == [Status.NODE_LIMIT] * 3 + [Status.OPTIMAL]
 
 
@@ -94,7 +94,7 @@ def test_progress_is_honest(threads):
     assert np.diff(bounds).min() >= -1e-12 * best
     assert all(now.bound <= best * (1 + 1e-12) <= now.loss * (1 + 2e-12) for now in seen)
     assert [now.steps for now in seen] == sorted({now.steps for now in seen})
-    assert outcome.figures["nodes"] >= seen[-1].steps
+    assert outcome.counters["nodes"] >= seen[-1].steps
 
 
 # --- interrupts -----------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_an_interrupt_returns_the_best_so_far():
 
     outcome = run(problem, progress=press)
     assert outcome.status is Status.INTERRUPTED
-    assert outcome.figures["root_bound"] < outcome.bound < expected
+    assert outcome.counters["root_bound"] < outcome.bound < expected
     assert problem.loss(outcome.support) >= expected * (1 - 1e-12)
 
 

@@ -212,13 +212,13 @@ def test_a_result_is_there_when_the_time_is_over():
         problem = random_problem(seed)
         outcome = solve(problem, limit=1e-9)
         assert problem.is_feasible(outcome.support)
-        assert outcome.figures["penalties"] <= solve(problem).figures["penalties"]
+        assert outcome.counters["penalties"] <= solve(problem).counters["penalties"]
 
 
 def test_figures_say_what_was_tried():
     """Sweeps, penalties and the pair of penalties behind the selection are reported."""
     problem = random_problem(7, floor=0.9)
-    figures = solve(problem).figures
+    figures = solve(problem).counters
     assert set(figures) == {"sweeps", "penalties", "lambda_1", "lambda_2"}
     assert figures["sweeps"] >= figures["penalties"] > 0
     assert np.isfinite(list(figures.values())).all()

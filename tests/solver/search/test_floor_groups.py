@@ -58,7 +58,7 @@ def test_every_floor_of_a_shared_tree_has_its_optimum(monkeypatch, case, gap):
         for here, outcome in climb_all(problem, spread_floors(problem, 6), Options(gap=gap)):
             assert outcome.status is Status.OPTIMAL
             assert_holds(here, outcome, gap)
-            nodes += outcome.figures["nodes"]
+            nodes += outcome.counters["nodes"]
     assert nodes > 50 or gap == 0.4
 
 
@@ -104,9 +104,9 @@ def test_sharing_a_tree_saves_nodes():
     top = problem.max_stability_unlimited
     floors = [int(share * top) for share in np.linspace(0.75, 0.7, 6)]
     options = Options(gap=0.01)
-    together = sum(outcome.figures["nodes"] for _, outcome in climb_all(problem, floors, options))
+    together = sum(outcome.counters["nodes"] for _, outcome in climb_all(problem, floors, options))
     apart = sum(
-        solve_by_branch_and_bound(problem.at(floor), options, clock=Clock(None)).figures["nodes"]
+        solve_by_branch_and_bound(problem.at(floor), options, clock=Clock(None)).counters["nodes"]
         for floor in floors
     )
     assert 0 < together < 0.7 * apart

@@ -52,7 +52,7 @@ def test_bounds_hold_at_every_step_and_a_limit_is_said(hard, monkeypatch):
     seen = []
     solution = solve(hard, options=Options(gap=0.0, progress=seen.append))
     assert solution.status is Status.OPTIMAL
-    assert solution.report.figures["nodes"] > 20
+    assert solution.report.counters["nodes"] > 20
     bounds = [snapshot.bound for snapshot in seen]
     assert bounds == sorted(bounds)
     assert all(bound <= solution.loss * (1 + 1e-9) for bound in bounds)

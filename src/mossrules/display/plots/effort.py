@@ -206,7 +206,7 @@ def _amount(entry: FrontierPoint, measure: Measure) -> float:
             f"The method {report.method!r} counts no iterations; use measure='seconds'."
         )
     counted, _ = ITERATIONS[report.method]
-    return float(report.figures.get(counted, math.nan))
+    return float(report.counters.get(counted, math.nan))
 
 
 def _check_searched(name: object, frontier: Frontier) -> None:

@@ -339,7 +339,7 @@ class _Search:
                 f"The {status.value} came before any selection that keeps all limits A z <= b was "
                 "found; allow more time, or start from a selection that keeps them."
             )
-        figures = {
+        counters = {
             "masters": float(self.masters),
             "relaxations": float(self.relaxations),
             "cuts": float(len(self.cuts)),
@@ -347,4 +347,4 @@ class _Search:
             "root_bound": min(self.root_bound, self.loss),
         }
         bound = np.inf if status is Status.INFEASIBLE else min(self.bound, self.loss)
-        return Outcome(self.best, bound, status, figures)
+        return Outcome(self.best, bound, status, counters)

@@ -60,7 +60,7 @@ def solve_by_coordinate_descent(
 
     When the time is over the best selection so far is returned; there always is one: the first is
     `start`, feasible or not, or else what greedy filling gives, brought to the size and the floor.
-    `figures` has the penalties of the path that led to the selection (yy/2 and 0 for the first).
+    `counters` have the penalties of the path that led to the selection (yy/2 and 0 for the first).
     """
     _refuse_constraints(problem)
     search = _Search(problem, clock, options)
@@ -71,13 +71,13 @@ def solve_by_coordinate_descent(
     w = np.zeros(problem.m)
     w[best.support] = problem.weights(best.support)
     dual = DualPoint.at(problem, w, *best_multipliers(problem, w))
-    figures = {
+    counters = {
         "sweeps": search.descent.sweeps,
         "penalties": search.descent.penalties,
         "lambda_1": best.lambda_1,
         "lambda_2": best.lambda_2,
     }
-    return Outcome(best.support, max(0.0, dual.bound), Status.HEURISTIC, figures, dual)
+    return Outcome(best.support, max(0.0, dual.bound), Status.HEURISTIC, counters, dual)
 
 
 def penalised_path(

@@ -90,7 +90,7 @@ def solve_logistic_by_descent(
         rounds += 1
         squared = model.squared_problem(model.point(w))
         outcome = solve_by_coordinate_descent(squared, options, clock=clock, start=given)
-        sweeps += outcome.figures["sweeps"]
+        sweeps += outcome.counters["sweeps"]
         assert outcome.support is not None  # noqa: S101  there always is one
         found = outcome.support[outcome.support < here.m]
         loss = here.loss(found)
@@ -103,8 +103,8 @@ def solve_logistic_by_descent(
         given = np.append(best.support, here.m)
     support = rules[best.support]
     dual = dual_at(problem, support)
-    figures = {"sweeps": sweeps, "rounds": float(rounds)}
-    return Outcome(support, max(0.0, dual.bound), Status.HEURISTIC, figures, dual)
+    counters = {"sweeps": sweeps, "rounds": float(rounds)}
+    return Outcome(support, max(0.0, dual.bound), Status.HEURISTIC, counters, dual)
 
 
 def dual_at(problem: LogisticProblem, support: IntArray) -> DualPoint:
