@@ -3,14 +3,14 @@
 import os
 import sys
 
-from mossrules._signals import heed_signals, ignore_signals, stopped_status
+from mossrules._signals import ignore_signals, install_handlers, stopped_status
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line; an interrupt is a sentence, also while the program still loads."""
-    heed_signals()
+    install_handlers()
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller, who wants to see nothing
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115  to the end

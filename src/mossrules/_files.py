@@ -1,4 +1,8 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all: to a temporary file, which then takes the place.
+
+Whatever stops a process on the way, a reader finds the old content or the new one. Outputs of
+commands, checkpoints and records are all written here.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +34,19 @@ def replace_file(path: Path, content: str | bytes) -> None:
     if _is_special(path):
         path.write_bytes(data)
         return
-    place = Path(os.path.realpath(path))
-    _remove_leftovers(place.parent)
-    name = f".mossrules-{_host()}-{os.getpid()}-{secrets.token_hex(8)}.tmp"
-    temporary = place.with_name(name)
+    target = Path(os.path.realpath(path))  # to replace a link would leave what it names as it was
+    _remove_leftovers(target.parent)
+    # In the folder of the target, as only within one file system is replacing a single step.
+    temporary = target.with_name(f".mossrules-{_host()}-{os.getpid()}-{secrets.token_hex(8)}.tmp")
     try:
+        # Not by `tempfile`, whose files have mode 600: the user's umask decides on a new file's.
         with temporary.open("xb") as file:
-            if place.exists():
-                shutil.copymode(place, temporary)  # before there is anything to read
+            if target.exists():
+                shutil.copymode(target, temporary)  # before there is anything to read
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(place)
+            os.fsync(file.fileno())  # else a crash may keep the new name and lose the content
+        temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -95,10 +100,10 @@ def _is_special(path: Path) -> bool:
 
 def _remove_leftovers(folder: Path) -> None:
     for path in folder.glob(".mossrules-*.tmp"):
-        named = LEFTOVER.fullmatch(path.name)
+        parts = LEFTOVER.fullmatch(path.name)
         # One that is still written, or is another user's, is none of ours and does no harm.
         with suppress(OSError):
-            if named and (_is_old(path) or (named[1] == _host() and not _is_alive(int(named[2])))):
+            if parts and (_is_old(path) or (parts[1] == _host() and not _is_alive(int(parts[2])))):
                 path.unlink()
 
 

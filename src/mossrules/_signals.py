@@ -13,9 +13,9 @@ from types import FrameType
 __all__ = [
     "ToldStatus",
     "check_interrupted",
-    "heed_signals",
-    "hold_signals",
+    "defer_signals",
     "ignore_signals",
+    "install_handlers",
     "interrupted_by",
     "stopped_status",
 ]
@@ -24,42 +24,42 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SOON = 0.01  # seconds
 
 _received: list[int] = []
-_holding: list[bool] = []  # not empty while signals wait
+_deferring: list[bool] = []  # not empty while signals wait; blocks may lie in each other
 
 
 class ToldStatus(int):
     """The exit status of a command that has said why it ended."""
 
 
-def heed_signals() -> None:
+def install_handlers() -> None:
     """Have both raise KeyboardInterrupt, so that what is open is closed, and note which came.
 
     What the caller has ignored, as `nohup` and shells do in the background, stays ignored.
     """
     _received.clear()
-    for each in SIGNALS:
-        if signal.getsignal(each) in (signal.default_int_handler, signal.SIG_DFL):
-            signal.signal(each, _note)
+    for number in SIGNALS:
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, _note)
     sys.unraisablehook = _show_or_raise_again
 
 
 def ignore_signals() -> None:
     """Let neither disturb a command that has ended, while the interpreter clears up."""
-    for each in SIGNALS:
-        if signal.getsignal(each) is _note:
-            signal.signal(each, signal.SIG_IGN)
+    for number in SIGNALS:
+        if signal.getsignal(number) is _note:
+            signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
-def hold_signals() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Let signals wait until something is done that must not be left half done."""
-    heard = len(_received)
-    _holding.append(True)
+    received = len(_received)
+    _deferring.append(True)
     try:
         yield
     finally:
-        _holding.pop()
-        if len(_received) > heard:
+        _deferring.pop()
+        if len(_received) > received:
             raise KeyboardInterrupt
 
 
@@ -81,7 +81,7 @@ def stopped_status() -> ToldStatus:
 
 def _note(number: int, _frame: FrameType | None) -> None:
     _received.append(number)
-    if not _holding:
+    if not _deferring:
         raise KeyboardInterrupt
 
 

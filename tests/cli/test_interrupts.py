@@ -152,13 +152,13 @@ def interrupt():
 def test_a_signal_is_an_interrupt_that_is_noted():
     """Also where Python would show it and go on; what was ignored before stays so."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _signals.heed_signals()
+    _signals.install_handlers()
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
     assert _signals.stopped_status() == 143
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    _signals.heed_signals()
+    _signals.install_handlers()
     _signals.check_interrupted()  # all is forgotten
     lost = [Destroyed(interrupt)]
     with pytest.raises(KeyboardInterrupt):
@@ -174,7 +174,7 @@ def test_a_signal_is_an_interrupt_that_is_noted():
 def test_a_signal_in_a_destructor_is_not_lost_where_the_other_is_ignored():
     """As in a shell's background, where SIGTERM is what is left."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _signals.heed_signals()
+    _signals.install_handlers()
     lost = [Destroyed(lambda: signal.raise_signal(signal.SIGTERM))]
     with pytest.raises(KeyboardInterrupt):
         lost.clear() or time.sleep(5.0)
@@ -184,7 +184,7 @@ def test_a_signal_in_a_destructor_is_not_lost_where_the_other_is_ignored():
 @pytest.mark.usefixtures("signals")
 def test_an_interrupt_while_a_temporary_folder_is_made_leaves_none(tmp_path, monkeypatch):
     """It waits until there is someone to remove it."""
-    _signals.heed_signals()
+    _signals.install_handlers()
 
     def interrupted(**_):
         (tmp_path / "folder").mkdir()

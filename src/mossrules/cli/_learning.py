@@ -11,7 +11,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mossrules._signals import hold_signals, interrupted_by
+from mossrules._signals import defer_signals, interrupted_by
 from mossrules.cli._console import errors, progress
 from mossrules.cli._options import Choice, Cluster, Engine, File, Forest, Moss, Task
 from mossrules.exceptions import (
@@ -80,7 +80,7 @@ def connected(cluster: Cluster) -> Iterator[None]:
     here = {} if elsewhere else {"processes": False, "dashboard_address": ":0"}
     with ExitStack() as stack:
         try:
-            with hold_signals():
+            with defer_signals():
                 client = Client(elsewhere, timeout=10, **here)
                 stack.callback(_close, client)
         except (OSError, ValueError) as reason:
@@ -95,7 +95,7 @@ def connected(cluster: Cluster) -> Iterator[None]:
 def _close(client: Any) -> None:
     if interrupted_by() is not None:
         logging.disable()  # Dask tells at length what it was about to do
-    with hold_signals():
+    with defer_signals():
         client.close()
 
 

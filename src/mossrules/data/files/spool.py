@@ -12,7 +12,7 @@ from tempfile import mkdtemp
 
 import numpy as np
 
-from mossrules._signals import hold_signals
+from mossrules._signals import defer_signals
 from mossrules._typing import AnyArray
 from mossrules.data.chunks import MAX_CHUNK_ROWS, row_ranges
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
@@ -54,7 +54,7 @@ class Folder:
     """A temporary folder that is there as long as someone holds this."""
 
     def __init__(self) -> None:
-        with _room(), hold_signals():  # no folder without someone to remove it
+        with _room(), defer_signals():  # no folder without someone to remove it
             self.path = Path(mkdtemp(prefix="mossrules-"))
             weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
         self.n_files = 0
