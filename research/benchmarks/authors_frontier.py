@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from mossrules.frontier import solve_frontier
+from mossrules.progress import Clock
 from mossrules.solver import Options, Problem, Status
-from mossrules.solver.options import Clock
 from mossrules.statistics import Statistics
 from research.benchmarks.authors_solver import (
     MOST_CUTS,

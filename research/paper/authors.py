@@ -14,10 +14,11 @@ import time
 
 import numpy as np
 
+from mossrules.progress import Clock
 from mossrules.solver import Options, Problem, Solution, Status
 from mossrules.solver.cutting_plane.loop import Cut
 from mossrules.solver.cutting_plane.masters import MasterStatus, make_master
-from mossrules.solver.options import Clock, relative_gap
+from mossrules.solver.options import relative_gap
 from mossrules.solver.result import Report
 
 __all__ = ["MASTER_GAP", "TOLERANCE", "solve_as_authors"]

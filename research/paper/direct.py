@@ -21,9 +21,9 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import LicenceLimit, MossError
+from mossrules.progress import Clock
 from mossrules.solver import Options, Problem, Solution, Status
 from mossrules.solver.cutting_plane.masters._base import linear_limits, load, run_interruptibly
-from mossrules.solver.options import Clock
 from mossrules.solver.result import Report
 from mossrules.statistics import Statistics
 

@@ -50,7 +50,7 @@ def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     frontier = solve_frontier(
         problem,
         "complete",
-        least=problem.stability(found[-1]),
+        min_stability=problem.stability(found[-1]),
         time_budget=settings.seconds,
     )
     shared = {"dataset": task, "candidates": problem.m, "complete": frontier.complete}

@@ -2,23 +2,27 @@
 
 Policy: a public name that is renamed keeps working, with a `DeprecationWarning`, for two minor
 releases; the warning names the new name and the release in which the old one goes. To rename one,
-add a line here, or where it was: `old_names` in a module, `Renamed` in a class. Add a line to the
-CHANGELOG.
+add a line here, or where it was: `old_names` in a module, `Renamed` in a class, `old_parameters` at
+a function. Add a line to the CHANGELOG.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import wraps
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from mossrules._warn import warn_user
 
-__all__ = ["Renamed", "find_old_modules", "old_names"]
+__all__ = ["Renamed", "find_old_modules", "old_names", "old_parameters"]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 GOES_IN = "0.3"
 # Where modules were whose names users may have written down.
@@ -61,6 +65,24 @@ class Renamed:
             _warn(f"{owner.__name__}.{self.old}", f"{owner.__name__}.{self.new}")
             self.has_warned = True
         return getattr(instance, self.new)
+
+
+def old_parameters(
+    renamed: Mapping[str, str],
+) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Return a decorator of a function, of keyword parameters that were renamed."""
+
+    def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        @wraps(function)
+        def call(*args: Parameters.args, **given: Parameters.kwargs) -> Result:
+            for old in renamed.keys() & given.keys():
+                _warn(f"{function.__name__}({old}=)", f"{function.__name__}({renamed[old]}=)")
+                given[renamed[old]] = given.pop(old)
+            return function(*args, **given)
+
+        return call
+
+    return decorate
 
 
 def find_old_modules() -> None:

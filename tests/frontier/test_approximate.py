@@ -14,7 +14,7 @@ from mossrules.frontier import (
     excess_loss,
     solve_frontier,
 )
-from mossrules.frontier.ledger import settle
+from mossrules.frontier.tasks import share_bounds
 from mossrules.solver import Options, Problem, Solution, Status, solve
 from mossrules.solver.problems.squared import LinearConstraints
 from mossrules.solver.result import Report
@@ -363,7 +363,9 @@ def test_a_range_has_the_points_whose_floors_are_in_it(method):
         top = problem.max_stability_unlimited
         everything = brute_force_frontier(problem)
         for least, most in ((0, top), (top // 2, top), (0, top // 2), (top // 2, top // 2)):
-            found = solve_frontier(problem, "complete", method, EXACT, least=least, most=most)
+            found = solve_frontier(
+                problem, "complete", method, EXACT, min_stability=least, max_stability=most
+            )
             inside = [h1 for h1, _ in everything if h1 >= least]
             # A point belongs to the floors just above the next less stable one.
             below = [-1, *inside[:0:-1]]
@@ -373,7 +375,14 @@ def test_a_range_has_the_points_whose_floors_are_in_it(method):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"least": -1}, {"most": 10**6}, {"least": 9, "most": 8}, {"least": 0.5}], ids=str
+    "wrong",
+    [
+        {"min_stability": -1},
+        {"max_stability": 10**6},
+        {"min_stability": 9, "max_stability": 8},
+        {"min_stability": 0.5},
+    ],
+    ids=str,
 )
 def test_a_range_that_is_none_is_refused(wrong):
     """From 0 to the largest stability, the least first."""
@@ -450,15 +459,15 @@ def noted_points(problem, rng):
     return points
 
 
-def test_settled_points_have_the_best_selection_and_bound_of_all():
+def test_points_that_share_bounds_have_the_best_selection_and_bound_of_all():
     """By a search through all of them; OPTIMAL only where selection and bound meet."""
     statuses = set()
     for seed in range(60):
         problem = random_problem(seed, floor=0.0)
         points = noted_points(problem, np.random.default_rng(seed))
-        settled = settle(problem, points, gap=0.1)
-        assert [after.floor for after in settled] == [before.floor for before in points]
-        for before, after in zip(points, settled, strict=True):
+        shared = share_bounds(problem, points, gap=0.1)
+        assert [after.floor for after in shared] == [before.floor for before in points]
+        for before, after in zip(points, shared, strict=True):
             found, floor = after.solution, after.floor
             reaching = [p.solution.loss for p in points if p.solution.stability >= floor]
             proven = [p.solution.bound for p in points if p.floor <= floor]
@@ -562,7 +571,7 @@ def test_a_walk_ends_when_its_time_is_over():
     counts = rng.integers(0, 2000, 300)
     problem = Problem.from_matrix(M, rng.normal(size=300), counts, max_rules=10, gamma=0.01)
     least = int(0.6 * problem.max_stability_unlimited)
-    frontier = solve_frontier(problem, "complete", time_budget=1e-9, least=least)
+    frontier = solve_frontier(problem, "complete", time_budget=1e-9, min_stability=least)
     assert not frontier.complete
     assert len(frontier.entries) <= 2
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from mossrules import frontier
+from mossrules import checkpoint, frontier, progress
 from mossrules.exceptions import InvalidFile
 from mossrules.frontier import frontier_from_json, frontier_to_json, solve_frontier
 from mossrules.solver import Options, Problem, Status
@@ -29,7 +29,7 @@ from support.cases import hard_problem
 
 resource = pytest.importorskip("resource", reason="signals and limits are those of POSIX")
 
-PACKAGE = str(Path(frontier.__file__).parent)
+TRACED = (str(Path(frontier.__file__).parent), checkpoint.__file__, progress.__file__)
 ENOUGH = 2  # points in the checkpoint before the run is disturbed
 STALL = 120.0  # seconds: far beyond what it takes to send a signal
 STALLED = "stalled"
@@ -268,7 +268,7 @@ def interrupted_at(line, *positional, **named):
 
     def trace(frame, event, _):
         nonlocal lines
-        if not frame.f_code.co_filename.startswith(PACKAGE):
+        if not frame.f_code.co_filename.startswith(TRACED):
             return None
         lines += event == "line"
         if event == "line" and lines == line:

@@ -219,4 +219,4 @@ def test_floors_that_cannot_be_met_or_read_are_refused():
         with pytest.raises(InvalidParameter):
             solve_frontier(problem, wrong)
     with pytest.raises(InvalidParameter, match="complete"):
-        solve_frontier(problem, [1], least=0)
+        solve_frontier(problem, [1], min_stability=0)

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from mossrules._deprecated import GOES_IN, OLD_MODULES, Renamed, old_names
+from mossrules._deprecated import GOES_IN, OLD_MODULES, Renamed, old_names, old_parameters
 
 
 def test_a_renamed_name_warns_once_and_is_the_new_one(monkeypatch):
@@ -64,3 +64,18 @@ def test_what_is_not_there_is_not_found():
     """The finder of old names answers for those names alone."""
     with pytest.raises(ModuleNotFoundError):
         __import__("mossrules.nowhere")
+
+
+def test_a_renamed_parameter_warns_and_is_the_new_one():
+    """Both names give the same; others pass through as they are."""
+
+    @old_parameters({"least": "minimum"})
+    def add(one, *, minimum=0):
+        return one + minimum
+
+    with pytest.warns(DeprecationWarning, match=r"add\(least=\) is now add\(minimum=\)") as caught:
+        assert add(1, least=2) == 3
+    assert [warning.filename for warning in caught] == [__file__]
+    assert add(1, minimum=2) == 3
+    with pytest.raises(TypeError, match="other"):
+        add(1, other=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,16 +13,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-__all__ = ["Stage", "errors", "out", "print_json", "print_line", "print_plain", "progress"]
+from mossrules.progress import StageListener
 
-Stage = Callable[[str, int | None, int | None], None]  # what is being done, done, of how much
+__all__ = ["errors", "out", "print_json", "print_line", "print_plain", "progress"]
 
 out = Console(highlight=False)
 errors = Console(highlight=False, stderr=True)
 
 
 @contextmanager
-def progress(stage: str) -> Iterator[Stage]:
+def progress(stage: str) -> Iterator[StageListener]:
     """Show what is being done and how far it is, where someone is there to see it."""
     if not errors.is_terminal:
         yield lambda _stage, _done, _total: None

@@ -24,8 +24,7 @@ from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
     from mossrules.estimators import MossRegressor
-    from mossrules.frontier import Frontier
-    from mossrules.frontier.progress import FrontierProgress
+    from mossrules.frontier import Frontier, FrontierProgress
 
 __all__ = ["frontier"]
 

@@ -21,11 +21,10 @@ from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.estimators.folds import Split, over_folds
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import FrontierProgress
-from mossrules.frontier.progress import progress_line
 from mossrules.learning.stability_levels import at_stability
 from mossrules.model import RuleSet
+from mossrules.progress import Clock, progress_line
 from mossrules.solver import Snapshot, Solution, Status
-from mossrules.solver.options import Clock
 from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability.identity import SAME_ROWS, Identity
 

@@ -28,7 +28,7 @@ from mossrules.estimators.evaluated import FrontierEvaluation
 from mossrules.estimators.folds import split_rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.frontier import Frontier, solve_frontier
-from mossrules.frontier.progress import Listener
+from mossrules.frontier.sweep import Listener
 from mossrules.learning.constraints import Constraint, check_constraints
 from mossrules.learning.fitting import no_frontier
 from mossrules.learning.stability_levels import (

@@ -26,9 +26,8 @@ from mossrules.evaluation.metrics import METRICS, Task, task_of
 from mossrules.evaluation.record import Record
 from mossrules.evaluation.results import Evaluation, LearnerFold
 from mossrules.exceptions import InvalidParameter, UnsupportedType
-from mossrules.frontier.progress import progress_line
 from mossrules.learning.stability_levels import check_choice
-from mossrules.solver.options import Clock
+from mossrules.progress import Clock, progress_line
 from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability import Identity
 from mossrules.stability.identity import SAME_ROWS

@@ -1,4 +1,8 @@
-"""A record of an evaluation on disk, to go on from when it is cut short."""
+"""The checkpoint of an evaluation: what learners have made of folds.
+
+It belongs to one table, dealt out to folds in one way. It has a hash of both, and one of each
+learner: learners may join later, but one that is in it has to be the same.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mossrules.checkpoint import CheckpointFile, read_count, read_number
 from mossrules.data.canonical_order import Rows
 from mossrules.data.columns import NUMBERS
 from mossrules.estimators.folds import Split
@@ -20,34 +25,21 @@ from mossrules.evaluation.learners import Learner
 from mossrules.evaluation.metrics import METRICS
 from mossrules.evaluation.results import LearnerFold
 from mossrules.exceptions import InvalidFile
-from mossrules.frontier.storage import (
-    damage_is,
-    parse,
-    read_checkpoint,
-    read_count,
-    read_number,
-    write_checkpoint,
-)
 from mossrules.model import RuleSet
 
 __all__ = ["Record"]
 
 FORMAT, VERSION = "mossrules evaluation", 1
 FIGURES = ("seconds", "search_seconds")
-REMEDY = "remove it to start again"
 
 
 @dataclass
 class Record:
-    """A file with what learners have made of folds; it belongs to one table, cut in one way.
+    """What is known of learners and folds, in memory and on disk."""
 
-    It has a hash of the table and its folds, and one of each learner. Learners may join later, but
-    one that is in it has to be the same.
-    """
-
-    path: Path
-    data: str
-    learners: dict[str, str]
+    file: CheckpointFile
+    data: str  # hash of the table and its folds
+    learners: dict[str, str]  # hash of each, by name
     results: dict[tuple[str, int], LearnerFold] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
@@ -60,13 +52,14 @@ class Record:
         learners: Sequence[Learner],
     ) -> Record:
         """Return the record at a path, with what an earlier run has put there."""
-        wanted = {each.name: each.fingerprint for each in learners}
-        found = cls(Path(path), _fingerprint(rows, splits), wanted)
-        if found.path.exists():
-            found._read()
+        fingerprints = {learner.name: learner.fingerprint for learner in learners}
+        file = CheckpointFile(Path(path), FORMAT, VERSION)
+        record = cls(file, _fingerprint(rows, splits), fingerprints)
+        if file.path.exists():
+            record._read()
         else:
-            found._write()  # if that cannot be done, better to know it now
-        return found
+            record._write()  # if that cannot be done, better to know it now
+        return record
 
     def find(self, learner: str, fold: int) -> LearnerFold | None:
         """Return what is known; a learner that failed may try again."""
@@ -80,36 +73,32 @@ class Record:
             self._write()
 
     def _write(self) -> None:
+        # Learners that look for rules alike share their candidates, some hundred texts for each
+        # fold: they are there once, under a hash.
         pools: dict[str, list[str]] = {}
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
+        self.file.write({
             "data": self.data,
             "learners": self.learners,
-            "results": [_to_dict(each, pools) for each in self.results.values()],
+            "results": [_to_dict(result, pools) for result in self.results.values()],
             "candidates": pools,
-        }
-        write_checkpoint(self.path, content)
+        })  # fmt: skip
 
     def _read(self) -> None:
-        what = f"The checkpoint {self.path}"
-        content = parse(read_checkpoint(self.path), what, REMEDY, form=FORMAT, version=VERSION)
-        if content.get("data") != self.data:
-            raise InvalidFile(
-                f"{what} belongs to other data or other folds; remove it or choose another path."
-            )
-        with damage_is(f"{what} is damaged", REMEDY):
-            kept = {str(name): str(value) for name, value in content["learners"].items()}
-            pools = {key: frozenset(map(str, each)) for key, each in content["candidates"].items()}
-            results = [_from_dict(each, pools) for each in content["results"]]
+        content = self.file.read_own("data", self.data, "other data or other folds")
+        with self.file.refuse_damage():
+            known = {str(name): str(value) for name, value in content["learners"].items()}
+            pools = {
+                key: frozenset(map(str, names)) for key, names in content["candidates"].items()
+            }
+            results = [_from_dict(result, pools) for result in content["results"]]
         for name, value in self.learners.items():
-            if kept.get(name, value) != value:
+            if known.get(name, value) != value:
                 raise InvalidFile(
-                    f"{what} has the learner {name!r} with other settings; rename the learner, or "
-                    "choose another path."
+                    f"{self.file} has the learner {name!r} with other settings; rename the "
+                    "learner, or choose another path."
                 )
-        self.learners = {**kept, **self.learners}
-        self.results = {(each.learner, each.fold): each for each in results}
+        self.learners = {**known, **self.learners}
+        self.results = {(result.learner, result.fold): result for result in results}
 
 
 def _to_dict(result: LearnerFold, pools: dict[str, list[str]]) -> dict[str, Any]:
@@ -166,6 +155,6 @@ def _fingerprint(rows: Rows, splits: Sequence[Split]) -> str:
             digest.update(repr(values.tolist()).encode())
     for numbers in (rows.target, rows.weights):
         digest.update(b"none" if numbers is None else np.ascontiguousarray(numbers).tobytes())
-    for part in (each for split in splits for each in split):
+    for part in (rows_of for split in splits for rows_of in split):
         digest.update(repr(len(part)).encode() + np.ascontiguousarray(part, np.int64).tobytes())
     return digest.hexdigest()

@@ -1,11 +1,13 @@
-"""The trade-off between stability and loss: solved, stored, looked up."""
+"""The trade-off between stability and loss: one problem, solved at many floors on stability.
+
+`points.py` and `result.py` are values, `tasks.py` and `sweep.py` the exact way to them,
+`approximate.py` a quick one, and `checkpoint.py` lets a run go on after a stop.
+"""
 
 from mossrules.frontier.approximate import approximate_frontier, excess_loss
-from mossrules.frontier.progress import FrontierProgress
-from mossrules.frontier.result import Frontier, FrontierPoint
-from mossrules.frontier.sequence import epsilon_sequence
-from mossrules.frontier.storage import frontier_from_json, frontier_to_json
-from mossrules.frontier.sweep import solve_frontier
+from mossrules.frontier.points import FrontierPoint
+from mossrules.frontier.result import Frontier, frontier_from_json, frontier_to_json
+from mossrules.frontier.sweep import FrontierProgress, epsilon_sequence, solve_frontier
 from mossrules.solver.search.near_optimal import SolutionPool, solve_pool
 
 __all__ = [

@@ -13,10 +13,11 @@ import numpy as np
 from mossrules import defaults
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray
-from mossrules.frontier.result import Frontier, FrontierPoint
+from mossrules.frontier.points import FrontierPoint
+from mossrules.frontier.result import Frontier
+from mossrules.progress import Clock
 from mossrules.solver.bounds.relaxation import best_multipliers
 from mossrules.solver.bounds.verification import DualPoint
-from mossrules.solver.options import Clock
 from mossrules.solver.problems.squared import Problem, refuse_other_losses
 from mossrules.solver.result import Report, Solution, Status
 from mossrules.solver.search.coordinate_descent import PathPoint, penalised_path, penalty_grid
@@ -61,26 +62,28 @@ def approximate_frontier(
     prices = penalty_grid(free, points) if penalties is None else penalties
     path = penalised_path(free, prices, clock=clock)
     best: dict[int, FrontierPoint] = {}
-    each = clock.elapsed() / max(1, len(path))  # the path is one computation
-    for found in path:
-        point = _point(problem, found, each)
+    # The path is one computation, each selection the start of the next: its time is shared out.
+    seconds = clock.elapsed() / max(1, len(path))
+    for selection in path:
+        point = _point(problem, selection, seconds)
         known = best.get(point.floor)
         if known is None or point.solution.loss < known.solution.loss:
             best[point.floor] = point
     return Frontier.of(problem, best.values(), seconds=clock.elapsed())
 
 
-def _point(problem: Problem, found: PathPoint, seconds: float) -> FrontierPoint:
+def _point(problem: Problem, selection: PathPoint, seconds: float) -> FrontierPoint:
     """Return a selection as a point at the floor of its own stability."""
-    here = problem.at(problem.stability(found.support))
+    here = problem.at(problem.stability(selection.support))
     w = np.zeros(problem.m)
-    w[found.support] = problem.weights(found.support)
+    w[selection.support] = problem.weights(selection.support)
+    # Any multipliers give a bound by weak duality; the best ones for these weights cost one search.
     dual = DualPoint.at(here, w, *best_multipliers(here, w))
-    figures = {"lambda_1": found.lambda_1, "lambda_2": found.lambda_2}
+    figures = {"lambda_1": selection.lambda_1, "lambda_2": selection.lambda_2}
     reason = "a point of the path over lambda_2"
     report = Report("coordinate-descent", reason, seconds, float("nan"), figures)
     solution = Solution.of(
-        here, found.support, max(0.0, dual.bound), Status.HEURISTIC, report, dual=dual
+        here, selection.support, max(0.0, dual.bound), Status.HEURISTIC, report, dual=dual
     )
     return FrontierPoint(here.min_stability, solution)
 

@@ -1,4 +1,9 @@
-"""A record of a run on disk, to go on from when the run is cut short."""
+"""The checkpoint of a run over many floors: its points, and the cuts made on the way.
+
+It belongs to one problem, one method and one list of floors: a run that goes on from it ends with
+what one that was never stopped finds, bit for bit. So cuts are kept too, as what the cutting plane
+finds within a gap depends on the cuts that there are.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +19,15 @@ import numpy as np
 
 from mossrules._cached import cached_property
 from mossrules._typing import FloatArray, IntArray
-from mossrules.exceptions import InvalidFile
-from mossrules.frontier.result import FrontierPoint
-from mossrules.frontier.storage import (
+from mossrules.checkpoint import CheckpointFile
+from mossrules.frontier.points import (
     FORMAT,
     VERSION,
-    damage_is,
-    entry_from_dict,
-    entry_to_dict,
-    parse,
-    read_checkpoint,
+    FrontierPoint,
+    point_from_dict,
+    point_to_dict,
     read_numbers,
     read_positions,
-    write_checkpoint,
 )
 from mossrules.solver.cutting_plane.loop import Cut, CutPool
 from mossrules.solver.problems.selection import SelectionProblem
@@ -38,9 +39,9 @@ Point = tuple[IntArray, FloatArray]  # of [0, 1]^m: the rules that are not at 0,
 
 @dataclass
 class Checkpoint:
-    """A file that holds what a run has finished; it belongs to one problem and one way to solve."""
+    """What a run has finished so far, in memory and on disk."""
 
-    path: Path
+    file: CheckpointFile
     problem: SelectionProblem
     settings: str
     entries: dict[int, FrontierPoint] = field(default_factory=dict)  # by floor
@@ -52,16 +53,16 @@ class Checkpoint:
         cls, path: str | os.PathLike[str], problem: SelectionProblem, settings: str
     ) -> Checkpoint:
         """Return the checkpoint at a path, with what an earlier run has put there."""
-        found = cls(Path(path), problem, settings)
-        if found.path.exists():
-            found._read()
+        checkpoint = cls(CheckpointFile(Path(path), FORMAT, VERSION), problem, settings)
+        if checkpoint.file.path.exists():
+            checkpoint._read()
         else:
-            found._write()  # if that cannot be done, better to know it now
-        return found
+            checkpoint._write()  # if that cannot be done, better to know it now
+        return checkpoint
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the numbers that a frontier depends on."""
+        """A hash of all that a frontier depends on; limits on time only decide how far it gets."""
         p = self.problem
         digest = hashlib.sha256()
         for part in p.data_parts():
@@ -78,7 +79,7 @@ class Checkpoint:
 
     def add(self, entry: FrontierPoint, cuts: Iterable[Cut] = ()) -> None:
         """Store one more point, and the cuts made at its floor; a reader never sees half a file."""
-        if entry.floor in self.entries:  # a ladder that is climbed again
+        if entry.floor in self.entries:  # a group of floors that is solved again as a whole
             return
         with self.lock:
             self.entries[entry.floor] = entry
@@ -96,45 +97,35 @@ class Checkpoint:
                 cuts.add(Cut.at_point(self.problem, point))
 
     def _write(self) -> None:
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
+        self.file.write({
             "fingerprint": self.fingerprint,
-            "entries": [entry_to_dict(each) for each in self.entries.values()],
+            "entries": [point_to_dict(entry) for entry in self.entries.values()],
             "cuts": [
                 [{"rules": rules.tolist(), "z": z.tolist()} for rules, z in self.cuts[floor]]
                 for floor in self.entries
             ],
-        }
-        write_checkpoint(self.path, content)
+        })  # fmt: skip
 
     def _read(self) -> None:
-        text = read_checkpoint(self.path)
-        content = parse(text, f"The checkpoint {self.path}", "remove it to start again")
-        if content.get("fingerprint") != self.fingerprint:
-            raise InvalidFile(
-                f"The checkpoint {self.path} belongs to another problem or other settings; remove "
-                "it or choose another path."
-            )
-        with damage_is(f"The checkpoint {self.path} is damaged", "remove it to start again"):
-            entries = [self._checked(entry_from_dict(entry)) for entry in content["entries"]]
+        other = "another problem or other settings"
+        content = self.file.read_own("fingerprint", self.fingerprint, other)
+        with self.file.refuse_damage():
+            entries = [self._checked(point_from_dict(entry)) for entry in content["entries"]]
             self.entries = {entry.floor: entry for entry in entries}
-            made = [
-                [_point_of_cut(cut, self.problem.m) for cut in each] for each in content["cuts"]
-            ]
-            self.cuts = dict(zip(self.entries, made, strict=True))
+            cuts = [[_read_cut(cut, self.problem.m) for cut in made] for made in content["cuts"]]
+            self.cuts = dict(zip(self.entries, cuts, strict=True))
 
     def _checked(self, entry: FrontierPoint) -> FrontierPoint:
         """Refuse a point that the problem contradicts: a run that believed it would go astray."""
-        problem, told = self.problem.at(entry.floor), entry.solution
+        problem, solution = self.problem.at(entry.floor), entry.solution
         # Without limits there is a selection at any floor.
-        missing = not told.has_selection and problem.constraints is None
-        if missing or not told.verify(problem, quick=True).passed:
+        missing = not solution.has_selection and problem.constraints is None
+        if missing or not solution.verify(problem, quick=True).passed:
             raise ValueError(f"the point at floor {entry.floor} is none of the problem")
         return entry
 
 
-def _point_of_cut(content: Mapping[str, Any], m: int) -> Point:
+def _read_cut(content: Mapping[str, Any], m: int) -> Point:
     rules, z = read_positions(content["rules"]), read_numbers(content["z"])
     inside = len(rules) == len(z) and rules.max(initial=0) < m
     if not inside or not ((z > 0.0) & (z <= 1.0)).all():

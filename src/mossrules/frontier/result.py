@@ -1,10 +1,12 @@
-"""The trade-off between stability and loss: its points, and the ways to choose one of them."""
+"""The trade-off between stability and loss: its points, and the ways to choose one of them.
+
+A frontier is a value: nothing is solved here. `sweep.py` and `approximate.py` make frontiers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -13,31 +15,30 @@ from mossrules._checks import check_integer, check_number
 from mossrules._display import display_class, frontier_html
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray
+from mossrules.checkpoint import (
+    parse_document,
+    read_count,
+    read_number,
+    read_truth,
+    refuse_damage,
+    strict_json,
+)
 from mossrules.exceptions import InvalidParameter
+from mossrules.frontier.points import (
+    FORMAT,
+    VERSION,
+    FrontierPoint,
+    point_from_dict,
+    point_to_dict,
+)
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.result import Solution
 
-__all__ = ["Frontier", "FrontierPoint"]
+__all__ = ["Frontier", "frontier_from_json", "frontier_to_json"]
 
-ROUNDING = 1e-9  # losses that are relatively closer than this count as equal
-
-
-@dataclass(frozen=True, eq=False)
-class FrontierPoint:
-    """A floor and the solution there; `reused` when other floors proved it without a search.
-
-    Examples
-    --------
-    >>> from mossrules import MossRegressor
-    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
-    >>> point = model.frontier(points=3).entries[-1]
-    >>> point.floor, point.solution.stability, point.reused
-    (15, 17, False)
-    """
-
-    floor: int  #: least stability that was asked for
-    solution: Solution  #: the best selection found there
-    reused: bool = False
+# Losses that are relatively closer than this count as equal: the same rules, summed up in another
+# order, must not make two points.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +99,9 @@ class Frontier:
     def points(self) -> list[Solution]:
         """Solutions that no other beats in both objectives, the most stable first."""
         best: list[Solution] = []
-        found = [entry.solution for entry in self.entries if entry.solution.has_selection]
-        for solution in sorted(found, key=lambda each: (-each.stability, each.loss)):
+        solutions = [entry.solution for entry in self.entries if entry.solution.has_selection]
+        # From the most stable down, a solution is on the frontier if none before it has less loss.
+        for solution in sorted(solutions, key=lambda one: (-one.stability, one.loss)):
             if not best or solution.loss < best[-1].loss * (1.0 - ROUNDING):
                 best.append(solution)
         return best
@@ -167,9 +169,7 @@ class Frontier:
         given = [value for value in (stability, index, max_loss) if value is not None]
         if len(given) != 1:
             raise InvalidParameter("Give exactly one of stability, index and max_loss.")
-        points = self.points
-        if not points:
-            raise InvalidParameter("The frontier has no points; solve at one floor at least.")
+        points = self._some_points()
         if index is not None:
             return points[
                 check_integer("index", index, minimum=-len(points), maximum=len(points) - 1)
@@ -188,8 +188,8 @@ class Frontier:
     def _least_loss_from(self, points: Sequence[Solution], stability: float) -> Solution:
         asked = check_number("stability", stability, minimum=0.0)
         # A share times the largest is seldom an integer; counts are, and are compared as such.
-        least = asked if asked > 1 else asked * self.largest_stability * (1.0 - ROUNDING)
-        reaching = [point for point in points if point.stability >= least]
+        floor = asked if asked > 1 else asked * self.largest_stability * (1.0 - ROUNDING)
+        reaching = [point for point in points if point.stability >= floor]
         if not reaching:
             raise InvalidParameter(
                 f"stability is {stability:g} and the frontier's most stable point has "
@@ -197,15 +197,19 @@ class Frontier:
             )
         return reaching[-1]
 
+    def _some_points(self) -> list[Solution]:
+        points = self.points
+        if not points:
+            raise InvalidParameter("The frontier has no points; solve at one floor at least.")
+        return points
+
     def knee(self) -> Solution:
         """Return the point after which more fit costs most stability.
 
         With both objectives scaled to [0, 1] between the ends of the frontier, it is the point
         farthest below the line between them.
         """
-        points = self.points
-        if not points:
-            raise InvalidParameter("The frontier has no points; solve at one floor at least.")
+        points = self._some_points()
         H1, H2 = self.stability.astype(np.float64), self.loss
         if len(points) < 3:
             return points[0]
@@ -267,14 +271,12 @@ class Frontier:
 
     def to_json(self) -> str:
         """Return all of the frontier as text; numbers survive bit for bit."""
-        text: str = _on_the_right("mossrules.frontier.storage").frontier_to_json(self)
-        return text
+        return frontier_to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Frontier:
         """Return the frontier of a text that `to_json` made, or say what is wrong with it."""
-        found: Frontier = _on_the_right("mossrules.frontier.storage").frontier_from_json(text)
-        return found
+        return frontier_from_json(text)
 
     def _repr_html_(self) -> str:
         return frontier_html(self)
@@ -291,10 +293,45 @@ class Frontier:
         )
 
 
-def _on_the_right(module: str) -> Any:
-    """Return a module that builds on this one.
+# --- keeping --------------------------------------------------------------------------------------
 
-    It imports this module, so this one cannot import it: a method that only leads there finds it
-    by name, when it is called.
+
+def frontier_to_json(frontier: Frontier) -> str:
+    """Return a frontier as text; numbers survive bit for bit.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.frontier import frontier_from_json
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> text = frontier_to_json(model.frontier(points=3))
+    >>> frontier_from_json(text).stability
+    array([20, 17])
     """
-    return import_module(module)
+    content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    scalars = fields(frontier)[1:]  # all but the entries
+    content |= {scalar.name: getattr(frontier, scalar.name) for scalar in scalars}
+    content["entries"] = [point_to_dict(entry) for entry in frontier.entries]
+    return strict_json(content)
+
+
+def frontier_from_json(text: str) -> Frontier:
+    """Return the frontier of a text, or say what is wrong with it.
+
+    See Also
+    --------
+    mossrules.frontier.frontier_to_json : Makes such texts.
+    """
+    remedy = "pass what Frontier.to_json returned"
+    content = parse_document(text, "The text", remedy, FORMAT, VERSION)
+    with refuse_damage("The frontier cannot be read", "write it again with Frontier.to_json"):
+        return Frontier(
+            entries=tuple(point_from_dict(entry) for entry in content["entries"]),
+            largest_stability=read_count(content["largest_stability"]),
+            null_loss=float(read_number(content["null_loss"])),
+            max_rules=read_count(content["max_rules"]),
+            gamma=float(read_number(content["gamma"])),
+            complete=read_truth(content["complete"]),
+            seconds=float(read_number(content["seconds"])),
+            interrupted=read_truth(content.get("interrupted", False)),  # older texts lack it
+        )

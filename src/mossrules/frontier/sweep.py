@@ -1,4 +1,7 @@
-"""Solving one problem at many floors: under one budget, in one or more threads, with a record."""
+"""Solving one problem at many floors: which ones, under one budget, in one or more threads.
+
+The ways to solve, and what floors learn from each other, are in `tasks.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,34 +16,66 @@ import numpy as np
 
 from mossrules import defaults
 from mossrules._checks import check_integer, check_number
+from mossrules._deprecated import old_parameters
 from mossrules._typing import IntArray
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier.checkpoint import Checkpoint
-from mossrules.frontier.ledger import settle
-from mossrules.frontier.progress import FrontierProgress, Listener, progress_line
-from mossrules.frontier.result import Frontier, FrontierPoint
-from mossrules.frontier.sequence import epsilon_sequence
-from mossrules.frontier.tasks import Budget, Task, Tasks
+from mossrules.frontier.points import FrontierPoint
+from mossrules.frontier.result import Frontier
+from mossrules.frontier.tasks import Budget, Task, Tasks, share_bounds
+from mossrules.progress import Clock, check_listener, telling
 from mossrules.solver.methods import choose_method
-from mossrules.solver.options import Clock, Method, Options, Snapshot
+from mossrules.solver.options import Method, Options, Snapshot
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.result import Solution, Status
 from mossrules.solver.search.branch_and_bound import compile_kernels
 
-__all__ = ["solve_frontier"]
+__all__ = ["FrontierProgress", "Listener", "epsilon_sequence", "solve_frontier"]
 
 PROVEN = (Status.OPTIMAL, Status.INFEASIBLE)
 
 
+@dataclass(frozen=True)
+class FrontierProgress:
+    """Where a run stands after a floor.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.frontier import solve_frontier
+    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> frontier = solve_frontier(model.problem_, [20, 17], progress=print)
+    floor 20: stability 20, loss 1.11625, gap 0.00%, optimal, ... s
+    floor 17: stability 17, loss 0.487825, gap 0.10%, optimal, ... s
+    """
+
+    done: int  #: floors that are finished
+    total: int | None  #: None when it is not known beforehand
+    point: FrontierPoint  #: the last of them
+    seconds: float  #: since the start
+
+    def __str__(self) -> str:
+        solution = self.point.solution
+        how = "re-used" if self.point.reused else f"{solution.report.seconds:.2f} s"
+        return (
+            f"floor {self.point.floor}: stability {solution.stability}, loss {solution.loss:.6g}, "
+            f"gap {solution.gap:.2%}, {solution.status.value}, {how}"
+        )
+
+
+Listener = Callable[[FrontierProgress], object]
+
+
+@old_parameters({"least": "min_stability", "most": "max_stability"})
 def solve_frontier(
     problem: SelectionProblem,
     epsilons: Sequence[int] | IntArray | Literal["complete"] | None = None,
     method: Method = "auto",
     options: Options | None = None,
     *,
-    least: int | None = None,
-    most: int | None = None,
+    min_stability: int | None = None,
+    max_stability: int | None = None,
     reuse: bool = True,
     time_budget: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -60,7 +95,7 @@ def solve_frontier(
     method, options
         As in `solve`; `options.time_limit` is for each floor. A complete frontier is solved with a
         gap of 0 by default; with a larger one, points may be passed over.
-    least, most
+    min_stability, max_stability
         Range of a complete frontier, in counts; by default from 0 to the largest stability.
     reuse
         Whether floors learn from each other; False solves each by itself, for comparison.
@@ -96,44 +131,73 @@ def solve_frontier(
     chosen, reason = choose_method(problem, method)
     if time_budget is not None:
         check_number("time_budget", time_budget)
-    if progress is not None and not callable(progress):
-        raise InvalidParameter("progress must be a function of one FrontierProgress, or None.")
-    floors = _range_or_floors(problem, epsilons, least, most)
+    check_listener(progress, "FrontierProgress")
+    floors = _range_or_floors(problem, epsilons, min_stability, max_stability)
     if chosen == "branch-and-bound":
-        compile_kernels()
+        compile_kernels()  # now, as it takes a minute that is none of the budget
     settings = f"{chosen} {options.gap!r} {options.root_cuts} {reuse} {floors}"
     store = None if checkpoint is None else Checkpoint.open(checkpoint, problem, settings)
     total = len(floors) if isinstance(floors, list) else None
     run = _Run(Budget(Clock(time_budget), total, resolve_n_jobs(n_jobs)), total)
-    tasks = Tasks(problem, chosen, reason, run.watched(options), reuse, run.budget, store)
-    with progress_line(verbose, total) as show:
-        run.listeners = [each for each in (progress, show) if each is not None]
+    tasks = Tasks(problem, chosen, reason, run.stopping_searches(options), reuse, run.budget, store)
+    with telling(progress, verbose=verbose, total=total, title="frontier") as run.tell:
         finished = run.follow(tasks.of(floors))
         if reuse:
-            run.settle(problem, options.gap)
+            run.share_bounds(problem, options.gap)
         if tasks.shares_trees and isinstance(floors, list):
-            finished = finished and run.try_again(tasks)
+            finished = finished and run.retry_cut_off(tasks)
     entries = run.entries.values()
-    exact = options.gap == 0 and all(each.solution.status in PROVEN for each in entries)
-    complete = complete and finished and exact
+    exact = options.gap == 0 and all(entry.solution.status in PROVEN for entry in entries)
     return Frontier.of(
-        problem, entries, complete=complete, seconds=run.seconds, interrupted=not finished
+        problem,
+        entries,
+        complete=complete and finished and exact,
+        seconds=run.seconds,
+        interrupted=not finished,
     )
+
+
+# --- floors ---------------------------------------------------------------------------------------
+
+
+def epsilon_sequence(counts: IntArray, max_rules: int) -> IntArray:
+    """Return the paper's E: distinct sums of `max_rules` consecutive sorted counts, descending.
+
+    The first is the largest stability of any selection. With fewer rules than `max_rules` there is
+    one window, all of them.
+
+    Examples
+    --------
+    >>> epsilon_sequence([5, 9, 7, 1, 1], max_rules=2)
+    array([16, 12,  6,  2])
+    """
+    max_rules = check_integer("max_rules", max_rules)
+    given = np.asarray(counts)
+    if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu" or (given < 0).any():
+        raise InvalidParameter(
+            "counts must be a list of integers that are not negative, one for each rule."
+        )
+    descending = np.sort(given.astype(np.int64))[::-1]
+    size = min(max_rules, len(descending))
+    total = np.concatenate([[0], np.cumsum(descending)])
+    return np.unique(total[size:] - total[:-size])[::-1]  # each window from the sums up to its ends
 
 
 def _range_or_floors(
     problem: SelectionProblem,
     epsilons: Sequence[int] | IntArray | Literal["complete"] | None,
-    least: int | None,
-    most: int | None,
+    low: int | None,
+    high: int | None,
 ) -> list[int] | range:
     """Return the range of a complete frontier, or the floors asked for."""
     if isinstance(epsilons, str):
         if epsilons != "complete":
             raise InvalidParameter(f"epsilons is {epsilons!r}; pass floors or 'complete'.")
-        return _range(problem, least, most)
-    if least is not None or most is not None:
-        raise InvalidParameter("least and most go with epsilons='complete'; leave them out.")
+        return _range(problem, low, high)
+    if low is not None or high is not None:
+        raise InvalidParameter(
+            "min_stability and max_stability go with epsilons='complete'; leave them out."
+        )
     return _floors(problem, epsilons)
 
 
@@ -155,11 +219,11 @@ def _floors(problem: SelectionProblem, epsilons: Sequence[int] | IntArray | None
     return sorted(set(floors), reverse=True)
 
 
-def _range(problem: SelectionProblem, least: int | None, most: int | None) -> range:
+def _range(problem: SelectionProblem, low: int | None, high: int | None) -> range:
     """Return the range of a complete frontier."""
     top = problem.max_stability
-    low = 0 if least is None else check_integer("least", least, minimum=0, maximum=top)
-    high = top if most is None else check_integer("most", most, minimum=low, maximum=top)
+    low = 0 if low is None else check_integer("min_stability", low, minimum=0, maximum=top)
+    high = top if high is None else check_integer("max_stability", high, minimum=low, maximum=top)
     return range(low, high + 1)
 
 
@@ -173,7 +237,7 @@ class _Run:
     budget: Budget
     total: int | None  # floors, if that is known beforehand
     entries: dict[int, FrontierPoint] = field(default_factory=dict)  # by floor
-    listeners: list[Callable[[FrontierProgress], object]] = field(default_factory=list)
+    tell: Listener = lambda _state: None
     lock: Lock = field(default_factory=Lock)
     stop: Event = field(default_factory=Event)
 
@@ -182,10 +246,10 @@ class _Run:
         """Time since the run began."""
         return self.budget.clock.elapsed()
 
-    def watched(self, options: Options) -> Options:
+    def stopping_searches(self, options: Options) -> Options:
         """Return options with which searches in other threads end when the run has to stop."""
         if self.budget.n_jobs == 1:
-            return options
+            return options  # Ctrl-C reaches the one search there is by itself
 
         def look(snapshot: Snapshot) -> None:
             if self.stop.is_set():
@@ -209,18 +273,18 @@ class _Run:
             return False
         return True
 
-    def settle(self, problem: SelectionProblem, gap: float) -> None:
+    def share_bounds(self, problem: SelectionProblem, gap: float) -> None:
         """Give each floor what others have found."""
-        settled = settle(problem, list(self.entries.values()), gap)
-        self.entries = {entry.floor: entry for entry in settled}
+        shared = share_bounds(problem, list(self.entries.values()), gap)
+        self.entries = {entry.floor: entry for entry in shared}
 
-    def try_again(self, tasks: Tasks) -> bool:
+    def retry_cut_off(self, tasks: Tasks) -> bool:
         """Let floors that were cut off by their share have what others have left of the budget."""
         while unsolved := self.cut_off(tasks.options.time_limit):
             self.budget.begin_round(len(unsolved))
             if not self.follow(tasks.of(list(unsolved), unsolved)):
                 return False
-            self.settle(tasks.problem, tasks.options.gap)
+            self.share_bounds(tasks.problem, tasks.options.gap)
         return True
 
     def cut_off(self, limit: float | None) -> dict[int, Solution]:
@@ -249,12 +313,10 @@ class _Run:
     def _work(self, task: Task) -> None:
         for entry in task:
             with self.lock:
-                before = self.entries.get(entry.floor)
+                before = self.entries.get(entry.floor)  # of an earlier round, which had less time
                 if before is None or not entry.solution.gap > before.solution.gap:
                     self.entries[entry.floor] = entry
                 self.budget.done += 1
-                state = FrontierProgress(len(self.entries), self.total, entry, self.seconds)
-                for listener in self.listeners:
-                    listener(state)
+                self.tell(FrontierProgress(len(self.entries), self.total, entry, self.seconds))
             if self.stop.is_set() or entry.solution.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt

@@ -8,31 +8,72 @@ can run at the same time, and how many do makes no difference to what they find.
 * Branch and bound climbs ladders of neighbouring floors, each with one tree: a task for each.
 * The complete frontier is walked upwards, its range in a few parts: the optimum S at a floor is
   optimal up to H1(S), so the next floor is H1(S) + 1.
+
+What solving one floor says about the others is in the `Ledger`. A selection found at one floor is
+feasible at every lower one. A bound proven at one floor holds at every higher one, where there are
+fewer selections. So each floor lies between what was found above it and what was proven below it,
+and often that is all that is needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mossrules.exceptions import NothingFound
 from mossrules.frontier.checkpoint import Checkpoint
-from mossrules.frontier.ledger import Ledger
-from mossrules.frontier.result import FrontierPoint
+from mossrules.frontier.points import FrontierPoint
+from mossrules.progress import Clock
 from mossrules.solver.cutting_plane.loop import CutPool
 from mossrules.solver.methods import solve
-from mossrules.solver.options import Clock, Method, Options
+from mossrules.solver.options import Method, Options, relative_gap
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Report, Solution, Status
 from mossrules.solver.search.floor_groups import Ladder, climb, make_ladders
 
-__all__ = ["Budget", "Task", "Tasks"]
+__all__ = ["Budget", "Ledger", "Task", "Tasks", "share_bounds"]
 
-PARTS = 4  # of a complete frontier's range
+# Parts of a complete frontier's range. The number is fixed: if it were that of the threads, results
+# would depend on them.
+PARTS = 4
+ROUNDING = 1e-9  # a search that stops at the gap asked for may be this much above it
+# Floors that a walk is taken to have left, when it asks for its share of the time: nobody knows how
+# many there will be.
+FLOORS_LEFT = 8
+LEAST_SECONDS = 1e-3  # for a floor that comes when the time is over: it takes what is at hand
 
 Task = Iterator[FrontierPoint]
-Order = Callable[[Ledger], Iterator[int]]  # floors, each chosen by what is known of those before it
+
+
+@dataclass
+class Ledger:
+    """All solutions of one problem at several floors, whatever their status."""
+
+    solutions: dict[int, Solution] = field(default_factory=dict)  # by floor
+
+    def add(self, floor: int, solution: Solution) -> None:
+        """Note what was found at a floor."""
+        self.solutions[floor] = solution
+
+    def best_at(self, floor: int) -> Solution | None:
+        """Return the solution with the least loss among those that reach the floor."""
+        reaching = [
+            solution
+            for solution in self.solutions.values()
+            if solution.has_selection and solution.stability >= floor
+        ]
+        return min(reaching, key=lambda one: (one.loss, -one.stability), default=None)
+
+    def bound_at(self, floor: int) -> float:
+        """Return the best bound proven at this floor or below it; 0 when there is none."""
+        lower = [solution for at, solution in self.solutions.items() if at <= floor]
+        return max((solution.bound for solution in lower), default=0.0)
+
+    def proven(self, floor: int, gap: float) -> bool:
+        """Tell whether what is known of other floors proves the gap at this one."""
+        best = self.best_at(floor)
+        return best is not None and relative_gap(best.loss, self.bound_at(floor)) <= gap + ROUNDING
 
 
 @dataclass
@@ -62,9 +103,12 @@ class Budget:
         left = self.clock.left()
         if left == float("inf"):
             return limit
-        floors_left = 8 if self.total is None else max(1, self.total - self.done)
+        floors_left = FLOORS_LEFT if self.total is None else max(1, self.total - self.done)
         share = left * min(1.0, max(2.0, n_served / 2) * self.n_jobs / floors_left)
-        return max(1e-3, share if limit is None else min(limit, share))
+        return max(LEAST_SECONDS, share if limit is None else min(limit, share))
+
+
+Order = Callable[[Ledger], Iterator[int]]  # floors, each chosen by what is known of those before it
 
 
 @dataclass(frozen=True)
@@ -91,7 +135,7 @@ class Tasks:
         if not self.reuse:
             return [self._in_turn(_listed([floor])) for floor in floors]
         if self.shares_trees and isinstance(self.problem, Problem):
-            return [self._up(ladder) for ladder in make_ladders(self.problem, floors, known)]
+            return [self._climb(ladder) for ladder in make_ladders(self.problem, floors, known)]
         return [self._in_turn(_listed(floors))]
 
     @property
@@ -131,11 +175,11 @@ class Tasks:
         # Only the selection: a dual point of another floor was measured to make the root worse.
         start = None if best is None else best.support
         try:
-            found = solve(problem, self.method, options, start=start, bound=bound, cuts=cuts)
+            solution = solve(problem, self.method, options, start=start, bound=bound, cuts=cuts)
         except NothingFound as reason:
             report = Report(self.method, str(reason), options.time_limit or 0.0, options.gap)
-            found = Solution.without_selection(report, bound, Status.TIME_LIMIT)
-        return FrontierPoint(floor, found)
+            solution = Solution.without_selection(report, bound, Status.TIME_LIMIT)
+        return FrontierPoint(floor, solution)
 
     def _walk(self, floors: range) -> Order:
         """Return the order of a walk upwards: each step to just above what the last one reached."""
@@ -144,16 +188,16 @@ class Tasks:
             floor = floors.start
             while floor in floors and not (self.budget.is_spent and self.budget.done):
                 yield floor
-                found = ledger.solutions[floor]
-                if not found.has_selection:  # nor is there one at any higher floor
+                solution = ledger.solutions[floor]
+                if not solution.has_selection:  # nor is there one at any higher floor
                     return
-                floor = found.stability + 1
+                floor = solution.stability + 1
 
         return steps
 
     # --- ladders --------------------------------------------------------------------------------
 
-    def _up(self, ladder: Ladder) -> Task:
+    def _climb(self, ladder: Ladder) -> Task:
         """Climb a ladder; one that was not finished is climbed again, to find the same."""
         stored = [self._stored(floor) for floor in ladder.floors]
         if None not in stored:
@@ -168,11 +212,13 @@ class Tasks:
 
         outcomes = climb(ladder, self.options, next_clock)
         for problem, outcome in zip(ladder.problems, outcomes, strict=True):
-            entry = self._rung(problem, outcome, clocks[-1].elapsed())
+            entry = self._point_of(problem, outcome, clocks[-1].elapsed())
             self._keep(entry)
             yield self._stored(entry.floor) or entry  # what was proven before stays proven
 
-    def _rung(self, problem: SelectionProblem, outcome: Outcome, seconds: float) -> FrontierPoint:
+    def _point_of(
+        self, problem: SelectionProblem, outcome: Outcome, seconds: float
+    ) -> FrontierPoint:
         assert outcome.support is not None  # noqa: S101  (without constraints, there is always one)
         counters = outcome.counters
         report = Report(self.method, self.reason, seconds, self.options.gap, counters)
@@ -207,6 +253,36 @@ class Tasks:
             in_time = limit is None or solution.report.seconds < limit
             return in_time and self.budget.clock.limit is None
         return solution.status in (Status.OPTIMAL, Status.INFEASIBLE)
+
+
+# --- what floors learn from each other when all are solved ----------------------------------------
+
+
+def share_bounds(
+    problem: SelectionProblem, entries: Sequence[FrontierPoint], gap: float
+) -> list[FrontierPoint]:
+    """Return the points with what others have found: a better selection, a better bound.
+
+    Points that were solved in other threads, or before, could not learn from each other on the way.
+    """
+    ledger = Ledger({entry.floor: entry.solution for entry in entries})
+    return [_improve(problem, entry, ledger, gap) for entry in entries]
+
+
+def _improve(
+    problem: SelectionProblem, entry: FrontierPoint, ledger: Ledger, gap: float
+) -> FrontierPoint:
+    own, best, bound = entry.solution, ledger.best_at(entry.floor), ledger.bound_at(entry.floor)
+    if best is None or (best.loss >= own.loss and bound <= own.bound):
+        return entry
+    better = best if best.loss < own.loss else own
+    solved = relative_gap(better.loss, bound) <= gap + ROUNDING
+    # A heuristic method claims no proof, so its points never turn OPTIMAL by what others know.
+    status = Status.OPTIMAL if solved and own.status is not Status.HEURISTIC else own.status
+    solution = Solution.of(
+        problem.at(entry.floor), better.support, bound, status, own.report, dual=own.dual
+    )
+    return replace(entry, solution=solution)
 
 
 # --- orders -------------------------------------------------------------------------------------

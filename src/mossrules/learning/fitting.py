@@ -15,8 +15,7 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates.search import Candidates
-from mossrules.frontier import Frontier
-from mossrules.frontier.result import FrontierPoint
+from mossrules.frontier import Frontier, FrontierPoint
 from mossrules.model import RuleSet
 from mossrules.solver import Report, Solution, Status
 from mossrules.solver.kernels.linalg import solve_in_order

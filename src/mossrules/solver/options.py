@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from mossrules import defaults
 from mossrules._checks import check_integer, check_number
 from mossrules.exceptions import InvalidParameter
+from mossrules.progress import Clock, check_listener
 
 __all__ = ["Clock", "Master", "Method", "Options", "Snapshot"]
 
@@ -105,26 +105,9 @@ class Options:
             raise InvalidParameter(
                 f"master is {self.master!r}; choose from {', '.join(get_args(Master))}."
             )
-        if self.progress is not None and not callable(self.progress):
-            raise InvalidParameter("progress must be a function of one snapshot, or None.")
+        check_listener(self.progress, "snapshot")
 
 
 def relative_gap(loss: float, bound: float) -> float:
     """Return (loss - bound) / loss, and 0 when both are 0."""
     return (loss - bound) / loss if loss > 0 else 0.0
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Time since a solve began, and time left to it."""
-
-    limit: float | None
-    started: float = field(default_factory=time.perf_counter)
-
-    def elapsed(self) -> float:
-        """Return the seconds since the start."""
-        return time.perf_counter() - self.started
-
-    def left(self) -> float:
-        """Return the seconds left; infinity without a limit, never negative."""
-        return float("inf") if self.limit is None else max(0.0, self.limit - self.elapsed())

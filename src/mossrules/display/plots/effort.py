@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from mossrules._frames import Backend, make_frame
 from mossrules.display.plots._axes import PALETTE, axes_for, check_choice, finish
 from mossrules.exceptions import InvalidParameter, UnsupportedType
-from mossrules.frontier.result import Frontier, FrontierPoint
+from mossrules.frontier import Frontier, FrontierPoint
 from mossrules.solver.result import Status
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from mossrules.display.report.data import (
     TargetSummary,
     plain_label,
 )
-from mossrules.display.report.folds import Folds, Learners, Listener, measure_rivals
+from mossrules.display.report.folds import Folds, Learners, measure_rivals
 from mossrules.estimators import MossClassifier, MossRegressor
 from mossrules.estimators.cross_validation import read_shares
 from mossrules.estimators.evaluated import FrontierEvaluation
@@ -37,6 +37,7 @@ from mossrules.frontier import Frontier, FrontierPoint
 from mossrules.model import RuleSet
 from mossrules.model.link import event_text
 from mossrules.model.values import Interval, sorted_labels, value_test
+from mossrules.progress import StageListener
 from mossrules.solver import Solution
 
 __all__ = ["collect", "with_own"]
@@ -60,7 +61,7 @@ def collect(
     title: str | None = None,
     made: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
-    progress: Listener | None = None,
+    progress: StageListener | None = None,
 ) -> ReportData:
     """Return what a report shows of a fitted model and its trade-off.
 

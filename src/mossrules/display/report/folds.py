@@ -15,10 +15,10 @@ from mossrules.estimators.cross_validation import EvaluationProgress
 from mossrules.estimators.evaluated import FrontierEvaluation, standard_error
 from mossrules.evaluation import Evaluation, evaluate, evaluate_frontier
 from mossrules.exceptions import InvalidParameter
+from mossrules.progress import StageListener
 
-__all__ = ["Folds", "Learners", "Listener", "measure_rivals"]
+__all__ = ["Folds", "Learners", "measure_rivals"]
 
-Listener = Callable[[str, int | None, int | None], object]  # a stage, steps done, steps in all
 Learners = Literal["baselines"] | Mapping[str, Any] | None
 
 
@@ -29,7 +29,7 @@ class Folds:
     X: Any
     y: Any
     how: Mapping[str, Any]
-    say: Listener
+    say: StageListener
 
     def evaluate(
         self, model: MossRegressor | MossClassifier, shares: Sequence[float], gap: float
