@@ -33,13 +33,13 @@ def write_report(model: Any, path: str | os.PathLike[str], X: Any, y: Any, **opt
 
 def model_html(model: Any) -> str:
     """Return what a notebook shows of a fitted model."""
-    html: str = _import_display("report.notebook").model_html(model)
+    html: str = _import_display("report.render").model_html(model)
     return html
 
 
 def frontier_html(frontier: Any) -> str:
     """Return what a notebook shows of a frontier."""
-    html: str = _import_display("report.notebook").frontier_html(frontier)
+    html: str = _import_display("report.render").frontier_html(frontier)
     return html
 
 

@@ -383,7 +383,7 @@ def typical_row(report: Report) -> dict:
     return {column["name"]: column["typical"] for column in report.content["data"]["columns"]}
 
 
-# --- taking rules away ----------------------------------------------------------------------------
+# --- exporting rules ------------------------------------------------------------------------------
 
 
 def sql_predictions(sql: str, rows) -> list[float]:
@@ -540,10 +540,10 @@ def test_paper_shows_figures_and_rules_but_no_controls(visit, numbers):
     page = visit(numbers.path, color_scheme="dark", viewport={"width": 718, "height": 1000}).page
     page.click("#point-next")
     page.emulate_media(media="print")
-    for control in ("#controls", "#take", "#what-if", "nav", ".skip"):
+    for control in ("#controls", "#export", "#what-if", "nav", ".skip"):
         assert page.locator(control).is_hidden(), control
     assert page.locator("button:visible, input:visible, select:visible").count() == 0
-    for part in ("#certificate-words", "#data", "#again", "#words", "#left-out"):
+    for part in ("#certificate-words", "#data", "#reproduce", "#glossary", "#left-out"):
         assert page.locator(part).is_visible(), part
     for figure in ("fit", "score"):
         assert page.locator(f"svg[id^=figure-{figure}]:visible").count() == 1

@@ -107,7 +107,7 @@ def test_the_fitted_model_is_on_it_and_points_go_down_in_stability(report, model
     shares = [point.stability for point in report.points]
     assert shares == sorted(shares, reverse=True)
     assert len(report.points) >= 3
-    assert chosen.certificate.sentence.startswith("Proven: no other choice of at most 6")
+    assert chosen.certificate.sentence.startswith("Proven: no equally stable set of up to 6")
 
 
 def test_folds_count_how_often_each_rule_came_out(report, model, rows):

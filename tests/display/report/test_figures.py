@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mossrules.display.report.figures import Axis, fit_figure, score_figure
+from mossrules.display.report.figures import Axis
+from mossrules.display.report.view import fit_figure, score_figure
 from support.report_contents import HOSTILE, made_report, without_rows
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -73,7 +74,7 @@ def test_named_points_have_shapes_and_words():
     ]
     assert len(by_class(tree, "unproven")) == 1
     titles = [each[0].text.replace("\xa0", " ") for each in by_class(tree, "mark")]
-    assert titles[1] == "point 2 of 3: stability 90 %, fit 40.0 %"
+    assert titles[1] == "point 2 of 3: stability score 90 %, fit 40.0 %"
 
 
 def test_one_point_may_be_all_three():

@@ -37,7 +37,7 @@ def test_a_fitted_model_shows_its_rules_and_certificate(rows):
     assert all(text in words for text in model.rules_.texts)
     assert HOSTILE in words
     assert "<script" not in html
-    assert "Proven: no other choice of at most 5" in words
+    assert "Proven: no equally stable set of up to 5" in words
     assert "<svg" not in html
     frontier = model.frontier([1.0, 0.9, 0.8, 0.7])
     with_figure = model._repr_mimebundle_()["text/html"]

@@ -198,11 +198,11 @@ def test_half_a_pair_of_surrogates_can_be_written(tmp_path):
 def test_the_page_can_be_read_without_scripts(pages):
     """The chosen point's rules, weights, folds, certificate and figures are in the page itself."""
     page = pages["all parts"]
-    assert "point 3 of 4: stability 67 %, fit 43.3 %" in page.text.replace("\xa0", " ")
+    assert "point 3 of 4: stability score 67 %, fit 43.3 %" in page.text.replace("\xa0", " ")
     for words in (
         "size > 1 and colour is red new +3.250",
         "size > 2 and colour is red new −2.250",  # noqa: RUF001  a minus
-        "Base value, always +12.500",
+        "Base value +12.500",
         "0 of 10",
         "Sentence 2.",
         "1,234 rows and 4 columns",
@@ -213,7 +213,7 @@ def test_the_page_can_be_read_without_scripts(pages):
     ):
         assert words in page.text
     hidden = [each for _, each in page.elements if "hidden" in each and "id" in each]
-    assert {"controls", "take", "what-if"} <= {each["id"] for each in hidden}
+    assert {"controls", "export", "what-if"} <= {each["id"] for each in hidden}
     rules = [each["data-rule"] for each in page.named("tr") if "data-rule" in each]
     assert rules == ["1", "2", "3", *("0", "1", "2", "3")]  # of the point, and a template of each
 

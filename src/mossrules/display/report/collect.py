@@ -1,37 +1,43 @@
-"""A fitted model, and the rows it was fitted to -> what a report shows."""
+"""A fitted model, and the rows it was fitted to -> what a report shows.
+
+The steps of `collect`: solve the trade-off, make the rule set of each point, cross-validate points
+and other methods on the same folds, and put all of it into the values of `data.py`. Nothing is
+drawn here, and no words of the page are written but its title.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
 from mossrules._provenance import provenance
+from mossrules.baselines.registry import BASELINES, baselines_like
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import read_weights
 from mossrules.data.labels import read_labels
 from mossrules.data.table import Table, finite_numbers, split_column
-from mossrules.display.report.certificates import certificate_of
-from mossrules.display.report.columns import known_column, quantiles, seen_column
 from mossrules.display.report.data import (
     BaselinePoint,
+    CertificateSummary,
     ColumnSummary,
     EvaluatedSummary,
     ReportData,
     ReportPoint,
     ReportRule,
     TargetSummary,
-    plain_label,
+    json_label,
+    quantiles,
 )
-from mossrules.display.report.folds import Folds, Learners, measure_rivals
 from mossrules.estimators import MossClassifier, MossRegressor
-from mossrules.estimators.cross_validation import read_shares
-from mossrules.estimators.evaluated import FrontierEvaluation
+from mossrules.estimators.cross_validation import EvaluationProgress, read_shares
+from mossrules.estimators.evaluated import FrontierEvaluation, standard_error
+from mossrules.evaluation import Evaluation, evaluate, evaluate_frontier
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint
 from mossrules.model import RuleSet
@@ -43,6 +49,7 @@ from mossrules.solver import Solution
 __all__ = ["collect", "with_own"]
 
 Moss = MossRegressor | MossClassifier
+Learners = Literal["baselines"] | Mapping[str, Any] | None
 
 SQL_TABLE = "data"
 SCORES = {"identity": "R2", "logit": "share of log-loss explained"}
@@ -73,18 +80,18 @@ def collect(
         The rows it was fitted to. Without them the report has neither a summary of the data nor a
         cross-validation.
     cv
-        Folds, as in `evaluate_frontier`, 5 by default; None for none.
+        Folds, as in `evaluate_frontier`, 5 by default; None for no cross-validation.
     points : int or shares of the largest stability, default=51
-        How many levels of stability to look at, in equal steps from 1 to 0.5; or which.
+        Number of stability targets, in equal steps from 1 to 0.5, or the targets themselves.
     learners : "baselines", dict from names to estimators, or None
-        What to show beside the model, measured on the same folds.
+        Methods to compare with, measured on the same folds.
     gap : float, default=0.01
-        Largest relative distance of each point from its optimum.
+        Largest optimality gap of each point.
     title
-        Of the page.
+        Title of the page.
     made : dict, optional
-        How to make the report again, beside versions and settings: `source`, the name of a file,
-        `sha256` of it, and the `command`.
+        What is needed to reproduce the report, beside versions and settings: the name of the
+        `source` file, its `sha256`, and the `command`.
     n_jobs
         Threads; None uses all cores.
     progress
@@ -109,21 +116,21 @@ def collect(
     if frontier.interrupted:
         raise KeyboardInterrupt  # folds would take longer, and the page would lack points
     solutions = _points(frontier, model.solution_)
-    rule_sets = [_rule_set(model, own, each) for each in solutions]
+    rule_sets = [_rule_set(model, own, solution) for solution in solutions]
     evaluation: FrontierEvaluation | None = None
-    rivals: Sequence[BaselinePoint] = ()
+    baselines: Sequence[BaselinePoint] = ()
     if X is not None and cv is not None:
-        folds = Folds(X, y, {"cv": cv, "sample_weight": sample_weight, "n_jobs": n_jobs}, say)
-        shares = [frontier.share(each.stability) for each in solutions if each.stability > 0]
+        folds = _Folds(X, y, {"cv": cv, "sample_weight": sample_weight, "n_jobs": n_jobs}, say)
+        shares = [frontier.share(point.stability) for point in solutions if point.stability > 0]
         evaluation = folds.evaluate(model, shares or [1.0], gap)
-        rivals = measure_rivals(model, learners, folds, evaluation)
-    rules = list(dict.fromkeys(rule for each in rule_sets for rule in each.rules))
+        baselines = folds.compare(model, learners, evaluation)
+    rules = list(dict.fromkeys(rule for rule_set in rule_sets for rule in rule_set.rules))
     table = None if X is None else split_column(X, y)[0]
     scores = _training_scores(model, rule_sets, X, y, sample_weight)
-    found = ReportData(
+    data = ReportData(
         title=title or _title(own),
         target=own.target,
-        outcome=None if own.outcome is None else plain_label(own.outcome),
+        outcome=None if own.outcome is None else json_label(own.outcome),
         link=own.link,
         score=SCORES[own.link],
         made={"source": None, "sha256": None, "command": None, **(made or {}), **_made(started)},
@@ -138,9 +145,9 @@ def collect(
         chosen=solutions.index(model.solution_),
         knee=solutions.index(frontier.knee()) if len(frontier) > 2 else None,
         target_summary=_target(model, X, y),
-        baselines=rivals,
+        baselines=baselines,
     )
-    return found if evaluation is None else _with_evaluation(found, evaluation, rule_sets)
+    return data if evaluation is None else _with_evaluation(data, evaluation, rule_sets)
 
 
 def _rules_of(model: Any) -> RuleSet:
@@ -164,31 +171,32 @@ def _rules_of(model: Any) -> RuleSet:
 
 
 def with_own(frontier: Frontier, own: Solution) -> Frontier:
-    """Return the frontier with the model's own choice, in the place of one of the same rules.
+    """Return the frontier with the model's own solution, in the place of one of the same rules.
 
-    Its certificate is of the gap that was asked for.
+    The two have the same weights, but the certificate of the model's own is to the gap that its
+    user asked for, and that of the frontier's is usually to a wider one.
     """
     rules = set(own.support.tolist())
-    others = [each for each in frontier.entries if set(each.solution.support.tolist()) != rules]
-    entries = sorted([*others, FrontierPoint(own.stability, own)], key=lambda each: -each.floor)
+    others = [entry for entry in frontier.entries if set(entry.solution.support.tolist()) != rules]
+    entries = sorted([*others, FrontierPoint(own.stability, own)], key=lambda entry: -entry.floor)
     return replace(frontier, entries=tuple(entries))
 
 
 def _points(frontier: Frontier, own: Solution) -> list[Solution]:
-    """Return the choices to show, the most stable first: the model's even if another beats it."""
+    """Return the solutions to show, the most stable first: the model's even if dominated."""
     shown = frontier.points
-    if not any(each is own for each in shown):
+    if not any(solution is own for solution in shown):
         shown.append(own)
-    return sorted(shown, key=lambda each: (-each.stability, each.loss))
+    return sorted(shown, key=lambda solution: (-solution.stability, solution.loss))
 
 
 def _rule_set(model: Moss, own: RuleSet, solution: Solution) -> RuleSet:
-    """Return the rules of a choice, as `select` does."""
+    """Return the rules of a solution, as `select` does."""
     return own if solution is model.solution_ else model._make_rules(solution)  # noqa: SLF001
 
 
 def _point(
-    frontier: Frontier, solution: Solution, rule_set: RuleSet, rules: Sequence[Rule], most: int
+    frontier: Frontier, solution: Solution, rule_set: RuleSet, rules: Sequence[Rule], max_rules: int
 ) -> ReportPoint:
     return ReportPoint(
         stability=frontier.share(solution.stability),
@@ -197,7 +205,7 @@ def _point(
         intercept=rule_set.intercept,
         rules=tuple(map(rules.index, rule_set.rules)),
         weights=tuple(rule_set.weights.tolist()),
-        certificate=certificate_of(solution, most),
+        certificate=CertificateSummary.of(solution, max_rules),
         exports={
             "text": rule_set.to_text(),
             "sql": rule_set.to_sql(SQL_TABLE),
@@ -209,20 +217,18 @@ def _point(
 
 def _rules(rule_sets: Sequence[RuleSet], rules: Sequence[Rule]) -> list[ReportRule]:
     """Return the rules that some point has; they are the same wherever they are."""
-    where = {rule: each for each in rule_sets for rule in each.rules}
-    found = []
-    for rule in rules:
-        rule_set = where[rule]
-        position = rule_set.rules.index(rule)
-        found.append(
-            ReportRule(
-                text=rule.text(rule_set.binning),
-                support=float(rule_set.support[position]),
-                proportion=float(rule_set.proportion[position]),
-                tests=tuple(_tests(rule, rule_set)),
-            )
-        )
-    return found
+    sets = {rule: rule_set for rule_set in rule_sets for rule in rule_set.rules}
+    return [_rule(rule, sets[rule]) for rule in rules]
+
+
+def _rule(rule: Rule, rule_set: RuleSet) -> ReportRule:
+    position = rule_set.rules.index(rule)
+    return ReportRule(
+        text=rule.text(rule_set.binning),
+        support=float(rule_set.support[position]),
+        proportion=float(rule_set.proportion[position]),
+        tests=tuple(_tests(rule, rule_set)),
+    )
 
 
 def _tests(rule: Rule, rule_set: RuleSet) -> Iterable[Mapping[str, Any]]:
@@ -234,7 +240,7 @@ def _tests(rule: Rule, rule_set: RuleSet) -> Iterable[Mapping[str, Any]]:
             yield {
                 "feature": test.feature,
                 "levels": [
-                    None if label is None else plain_label(label) for label in sorted_labels(test)
+                    None if label is None else json_label(label) for label in sorted_labels(test)
                 ],
                 "inside": test.inside,
             }
@@ -247,11 +253,13 @@ def _columns(model: Moss, table: Table | None, rules: Sequence[Rule]) -> list[Co
     used = {feature for rule in rules for feature in rule.features}
     binning = model.candidates_.binning
     if table is None:
-        return [known_column(each, used=each.name in used) for each in binning.columns]
-    by_position = table.select(binning.names) if table.named and binning.named else table
+        return [
+            ColumnSummary.of_model(column, used=column.name in used) for column in binning.columns
+        ]
+    in_order = table.select(binning.names) if table.named and binning.named else table
     return [
-        seen_column(each, values, table.n_rows, used=each.name in used)
-        for each, values in zip(binning.columns, by_position.columns, strict=True)
+        ColumnSummary.of_rows(column, values, table.n_rows, used=column.name in used)
+        for column, values in zip(binning.columns, in_order.columns, strict=True)
     ]
 
 
@@ -259,11 +267,11 @@ def _target(model: Moss, X: Any, y: Any) -> TargetSummary:
     statistics = model.candidates_.statistics
     if isinstance(model, MossClassifier):
         return TargetSummary("class", share=statistics.target_mean)
-    found = TargetSummary("number", statistics.target_mean, statistics.target_scale)
+    summary = TargetSummary("number", statistics.target_mean, statistics.target_scale)
     if X is None:
-        return found
+        return summary
     table, column = split_column(X, y)
-    return replace(found, quantiles=quantiles(column.read(0, table.n_rows)))
+    return replace(summary, quantiles=quantiles(column.read(0, table.n_rows)))
 
 
 def _training_scores(
@@ -278,44 +286,114 @@ def _training_scores(
         target = (read_labels(column, table.n_rows)[1] == 1).astype(np.float64)
     else:
         target = finite_numbers(column, 0, table.n_rows)
-    return [model._measure(target, each.predict(table), weights)[0] for each in rule_sets]  # noqa: SLF001
+    predictions = (rule_set.predict(table) for rule_set in rule_sets)
+    return [model._measure(target, predicted, weights)[0] for predicted in predictions]  # noqa: SLF001
 
 
 # --- folds ----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Folds:
+    """Rows, how they are divided into folds, and whom to tell about progress."""
+
+    X: Any
+    y: Any
+    options: Mapping[str, Any]
+    say: StageListener
+
+    def evaluate(self, model: Moss, shares: Sequence[float], gap: float) -> FrontierEvaluation:
+        """Return how well each point does on rows that its rules were not made from."""
+        listen = self._listener("cross-validating the trade-off")
+        return evaluate_frontier(
+            model, self.X, self.y, points=shares, gap=gap, progress=listen, **self.options
+        )
+
+    def compare(
+        self, model: Moss, learners: Learners, evaluation: FrontierEvaluation
+    ) -> Sequence[BaselinePoint]:
+        """Return how well other methods do on the folds that the trade-off was evaluated on."""
+        if learners is None:
+            return ()
+        if not isinstance(learners, Mapping):
+            if learners != "baselines":
+                raise InvalidParameter(
+                    f"learners is {learners!r}; pass 'baselines', a dict of estimators, or None."
+                )
+            learners = baselines_like(model)
+        listen = self._listener("comparing with other methods")
+        comparison = evaluate(learners, self.X, self.y, progress=listen, **self.options)
+        return [_baseline(comparison, evaluation, name) for name in comparison.learners]
+
+    def _listener(self, stage: str) -> Callable[[EvaluationProgress], None]:
+        def listen(state: EvaluationProgress) -> None:
+            self.say(stage, state.done, state.total)
+
+        return listen
+
+
+def _baseline(comparison: Evaluation, evaluation: FrontierEvaluation, name: str) -> BaselinePoint:
+    summary = next(each for each in comparison.summaries if each.learner == name)
+    scores, dice = _scores(comparison, evaluation, name), summary.dice
+    return BaselinePoint(
+        name=name,
+        score=float(np.mean(scores)) if len(scores) else float("nan"),
+        score_se=standard_error(scores),
+        dice=None if dice is None else dice.estimate,
+        dice_low=None if dice is None else dice.lower,
+        dice_high=None if dice is None else dice.upper,
+        rules=summary.n_rules,
+        what=BASELINES[name].about if name in BASELINES else "",
+    )
+
+
+def _scores(comparison: Evaluation, evaluation: FrontierEvaluation, name: str) -> Any:
+    """Return the score of each fold, by the measure that the trade-off has."""
+    folds = [fold for fold in comparison.folds(name) if not fold.failed]
+    if comparison.metric == "r2":
+        return np.array([fold.r2 for fold in folds])
+    # The share of the log-loss that is gone. The log-loss without rules is not in the comparison;
+    # the trade-off, whose share and log-loss are both known, gives it: error / (1 - share).
+    alone = {
+        point.fold: point.error / (1.0 - point.r2)
+        for points in evaluation.results
+        for point in points[:1]
+    }
+    return np.array([1.0 - fold.score("log_loss") / alone[fold.fold] for fold in folds])
+
+
 def _with_evaluation(
-    found: ReportData, evaluation: FrontierEvaluation, rule_sets: Sequence[RuleSet]
+    data: ReportData, evaluation: FrontierEvaluation, rule_sets: Sequence[RuleSet]
 ) -> ReportData:
     """Return a report with what folds say of its points."""
     by_share = {share: index for index, share in enumerate(evaluation.shares.tolist())}
     points = []
-    for point, rule_set in zip(found.points, rule_sets, strict=True):
+    for point, rule_set in zip(data.points, rule_sets, strict=True):
         index = by_share.get(point.stability)
         if index is None:
             points.append(point)
             continue
-        seen = evaluation.points[index]
-        folds = evaluation.rule_sets(index)
-        evaluated = EvaluatedSummary(
-            score=seen.r2,
-            score_se=seen.r2_se,
-            dice=seen.dice.estimate,
-            dice_low=seen.dice.lower,
-            dice_high=seen.dice.upper,
-            rules=seen.rules,
-            stopped=seen.stopped,
+        evaluated = evaluation.points[index]
+        summary = EvaluatedSummary(
+            score=evaluated.r2,
+            score_se=evaluated.r2_se,
+            dice=evaluated.dice.estimate,
+            dice_low=evaluated.dice.lower,
+            dice_high=evaluated.dice.upper,
+            rules=evaluated.rules,
+            stopped=evaluated.stopped,
         )
-        times = tuple(sum(rule in each for each in folds) for rule in rule_set.rules)
-        points.append(replace(point, found=times, evaluated=evaluated))
+        folds = evaluation.rule_sets(index)
+        times = tuple(sum(rule in fold for fold in folds) for rule in rule_set.rules)
+        points.append(replace(point, found=times, evaluated=summary))
     advised = None
-    if not all(np.isnan(each.r2) for each in evaluation.points):
+    if not all(np.isnan(evaluated.r2) for evaluated in evaluation.points):
         share = evaluation.choose().share
         advised = next(i for i, point in enumerate(points) if point.stability == share)
-    return replace(found, points=points, folds=evaluation.n_folds, advised=advised)
+    return replace(data, points=points, folds=evaluation.n_folds, advised=advised)
 
 
-# --- words ----------------------------------------------------------------------------------------
+# --- what made it ---------------------------------------------------------------------------------
 
 
 def _title(rules: RuleSet) -> str:

@@ -1,17 +1,24 @@
 """What a report shows, as values: made by `collect`, drawn by `render`, and tested by itself.
 
-`ReportData.content()` is all of it as JSON can hold it; the page's script reads the same. No row of
-the data is among it, since a report is made to be passed on.
+`ReportData.content()` is all of it as JSON; programs may read it, so its names stay as they are.
+A report is made to be passed on. No row of the data is in it, and neither are values that belong to
+one person: extremes of columns, or levels that only a few rows have.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from mossrules.data.columns import Label
+import numpy as np
+
+from mossrules._typing import AnyArray
+from mossrules.candidates.cuts import BinnedColumn
+from mossrules.data.columns import NUMBERS, Column, Kind, Label
+from mossrules.solver import Solution, Status
 
 __all__ = [
     "BaselinePoint",
@@ -22,16 +29,23 @@ __all__ = [
     "ReportPoint",
     "ReportRule",
     "TargetSummary",
-    "plain_label",
+    "json_label",
+    "quantiles",
 ]
 
 FORMAT, VERSION = "mossrules report", 1
 EXACT = 2**53  # whole numbers below it are doubles, the only numbers that scripts have
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # no extremes: they are single people's values
+MANY_LEVELS = 12
+FEW_ROWS = 5  # levels of fewer rows are counted together, without their names
+
+
+# --- columns ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """A column that rules could look at, and what a reader may type for it."""
+    """A column of the data, and what a reader may type for it."""
 
     name: str
     kind: str
@@ -40,8 +54,68 @@ class ColumnSummary:
     quantiles: tuple[float, ...] | None = None  # 5, 25, 50, 75 and 95 %, of numbers
     levels: tuple[tuple[Label, float], ...] | None = None  # the common ones and their shares
     others: float | None = None  # share of all other levels
-    typical: Label | None = None  # to begin with
+    typical: Label | None = None  # value that an input begins with
     choices: tuple[Label, ...] | None = None  # every level that training knew
+
+    @classmethod
+    def of_model(cls, column: BinnedColumn, *, used: bool) -> ColumnSummary:
+        """Return what a fitted model alone knows of a column."""
+        typical: Label | None = None
+        if column.kind is Kind.NUMERIC and column.cuts:
+            typical = column.cuts[(len(column.cuts) - 1) // 2]
+        elif column.kind is Kind.BOOLEAN:
+            typical = False
+        elif column.levels:
+            typical = json_label(column.levels[0])
+        choices = tuple(map(json_label, column.levels)) or None
+        return cls(column.name, column.kind.value, used, typical=typical, choices=choices)
+
+    @classmethod
+    def of_rows(
+        cls, column: BinnedColumn, values: Column, n_rows: int, *, used: bool
+    ) -> ColumnSummary:
+        """Return the summary of a column whose rows are at hand."""
+        known = cls.of_model(column, used=used)
+        summarize = _with_numbers if values.kind in NUMBERS else _with_levels
+        return summarize(known, values.read(0, n_rows))
+
+
+def quantiles(values: AnyArray) -> tuple[float, ...] | None:
+    """Return the quantiles of numbers, none of which is missing; None where there are none."""
+    return tuple(np.quantile(values, QUANTILES).tolist()) if len(values) else None
+
+
+def _with_levels(known: ColumnSummary, values: AnyArray) -> ColumnSummary:
+    n_rows = len(values)
+    present = [json_label(label) for label in values.tolist() if label is not None]
+    counts = Counter(present).most_common()
+    named = [(label, count) for label, count in counts[:MANY_LEVELS] if count >= FEW_ROWS]
+    others = len(present) - sum(count for _, count in named)
+    return replace(
+        known,
+        missing=1.0 - len(present) / n_rows,
+        levels=tuple((label, count / n_rows) for label, count in named),
+        others=others / n_rows,
+        typical=counts[0][0] if 2 * len(present) >= n_rows else None,
+    )
+
+
+def _with_numbers(known: ColumnSummary, values: AnyArray) -> ColumnSummary:
+    present = values[~np.isnan(values)]
+    missing = 1.0 - len(present) / len(values)
+    typical: Label | None = None
+    if missing <= 0.5:
+        # The lower of two middle values: the median of whole numbers is one.
+        typical = float(np.quantile(present, 0.5, method="lower"))
+    if known.kind != Kind.BOOLEAN.value:
+        return replace(known, missing=missing, quantiles=quantiles(present), typical=typical)
+    true = float(np.count_nonzero(present)) / len(values)
+    return replace(
+        known,
+        missing=missing,
+        levels=((True, true), (False, 1.0 - missing - true)),
+        typical=None if typical is None else bool(typical),
+    )
 
 
 @dataclass(frozen=True)
@@ -55,19 +129,22 @@ class TargetSummary:
     share: float | None = None  # of the rows that have the class
 
 
+# --- points -------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class ReportRule:
     """A rule in words, and as tests that a program without our encoder can make."""
 
     text: str
-    support: float
-    proportion: float
+    support: float  # coverage: share of rows where the rule holds
+    proportion: float  # tree frequency: share of trees that contain it
     tests: tuple[Mapping[str, Any], ...]  # fields of an `Interval`, or of `Levels`
 
 
 @dataclass(frozen=True)
 class CertificateSummary:
-    """How good a choice is known to be."""
+    """How good a rule set is known to be."""
 
     status: str
     gap: float
@@ -76,6 +153,39 @@ class CertificateSummary:
     seconds: float
     method: str
     sentence: str
+
+    @classmethod
+    def of(cls, solution: Solution, max_rules: int) -> CertificateSummary:
+        """Return the certificate of a solution of at most `max_rules` rules."""
+        return cls(
+            status=solution.status.value,
+            gap=solution.gap,
+            asked=solution.report.asked_gap,
+            bound=solution.bound,
+            seconds=solution.report.seconds,
+            method=solution.report.method,
+            sentence=_certificate_sentence(solution, max_rules),
+        )
+
+
+def _certificate_sentence(solution: Solution, max_rules: int) -> str:
+    # Without "equally stable" and "candidate" the sentence would claim too much: the proof is
+    # about rules that the forest offered, and about sets above the same floor on stability.
+    rivals = f"equally stable set of up to {max_rules} candidate rules"
+    gap = f"{100.0 * solution.gap:.2g} %"
+    if solution.status is Status.OPTIMAL and not solution.gap > 0:
+        return f"Proven: no {rivals} fits better."
+    if solution.status is Status.OPTIMAL:
+        return f"Proven: no {rivals} fits more than {gap} better."
+    if solution.status is Status.HEURISTIC:
+        return (
+            f"Not proven: these rules come from an approximate method ({solution.report.method}); "
+            f"another {rivals} may fit better."
+        )
+    return (
+        f"Not proven: the search stopped early ({solution.status.value}, after "
+        f"{solution.report.seconds:.1f} s). Another {rivals} may fit up to {gap} better."
+    )
 
 
 @dataclass(frozen=True)
@@ -110,7 +220,7 @@ class ReportPoint:
 
 @dataclass(frozen=True)
 class BaselinePoint:
-    """What another learner makes of the same folds."""
+    """Another method, measured on the same folds."""
 
     name: str
     score: float
@@ -120,6 +230,9 @@ class BaselinePoint:
     dice_high: float | None
     rules: float | None
     what: str = ""
+
+
+# --- the whole ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -147,15 +260,15 @@ class ReportData:
     advised: int | None = None  #: position of what cross-validation would pick
     folds: int | None = None  #: of cross-validation; None without
     target_summary: TargetSummary | None = None  #: quantiles of a target that is a number
-    baselines: Sequence[BaselinePoint] = field(default_factory=tuple)  #: other learners
+    baselines: Sequence[BaselinePoint] = field(default_factory=tuple)  #: other methods
 
     def content(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        found = asdict(self)
-        columns, rows, target = (found.pop(name) for name in ("columns", "rows", "target_summary"))
+        fields = asdict(self)
+        columns, rows, target = (fields.pop(name) for name in ("columns", "rows", "target_summary"))
         data = {"rows": rows, "columns": columns, "target": target}
-        content: dict[str, Any] = _plain(
-            {"format": FORMAT, "version": VERSION, **found, "data": data}
+        content: dict[str, Any] = _strict(
+            {"format": FORMAT, "version": VERSION, **fields, "data": data}
         )
         return content
 
@@ -164,16 +277,16 @@ class ReportData:
         return f"ReportData({len(self.points)} points, {len(self.rules)} rules{folds})"
 
 
-def plain_label(label: Label) -> Label:
+def json_label(label: Label) -> Label:
     """Return a label as scripts can hold it: numbers that are infinite, or no doubles, as texts."""
     too_large = isinstance(label, int) and abs(label) >= EXACT
     return str(label) if too_large or (isinstance(label, float) and math.isinf(label)) else label
 
 
-def _plain(value: Any) -> Any:
-    """Return a value without what JSON lacks: a number that is not finite is nothing."""
+def _strict(value: Any) -> Any:
+    """Return a value without NaN and infinities, which JSON lacks: they become null."""
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _strict(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_strict(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -8,15 +8,15 @@ Every mark of a point of the trade-off has its position in `data-point`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Literal
+from typing import Literal
 
-from mossrules.display.report.labels import Box, Label, place_labels
-from mossrules.display.report.numbers import MINUS, PERCENT, fixed, percent
+from mossrules.display.report.numbers import MINUS
 
-__all__ = ["Axis", "Figure", "Mark", "fit_figure", "point_words", "score_figure"]
+__all__ = ["Axis", "Figure", "Mark", "Ring"]
 
 Kind = Literal["point", "unproven", "baseline"]
 Ring = Literal["fitted", "knee", "advised"]
@@ -31,6 +31,9 @@ BLUE, ORANGE, GREY = "#0072B2", "#B34F00", "#6E6E6E"
 LETTERS = 12  # height of text
 TOP, BOTTOM, SIDE = 30.0, 44.0, 12.0  # room around the frame
 HIDDEN = ' display="none"'
+LONGEST = 38  # letters
+NEAR = 17.0  # distance of a label from its mark
+REACH = (NEAR, 2.0 * NEAR, 3.0 * NEAR, 4.5 * NEAR)
 TEXT = f'font-family="system-ui, sans-serif" font-size="{LETTERS}"'
 
 
@@ -202,115 +205,113 @@ class Figure:
         )
 
 
-# --- the two figures of the report --------------------------------------------------------------
+# --- labels -------------------------------------------------------------------------------------
 
 
-def fit_figure(
-    stability: Sequence[float],
-    explained: Sequence[float],
-    *,
-    chosen: int | None = None,
-    knee: int | None = None,
-    advised: int | None = None,
-    proven: Sequence[bool] | None = None,
-) -> Figure:
-    """Return fit, the share of the loss explained, against stability for points of a trade-off."""
-    count = len(stability)
-    sure = [True] * count if proven is None else proven
-    marks = tuple(
-        Mark(
-            x=x,
-            y=y,
-            kind="point" if sure[i] else "unproven",
-            title=point_words(i, count, x, y),
-            point=i,
-            rings=_rings(i, chosen, knee, advised),
-        )
-        for i, (x, y) in enumerate(zip(stability, explained, strict=True))
-    )
-    return Figure(
-        name="fit",
-        title="Fit against stability",
-        description=(
-            f"{count} points of the trade-off, from the most stable on the right to the one that "
-            f"fits best on the left. {_named_points(marks)}"
-        ),
-        x=Axis.of("stability, % of the largest possible", stability, scale=100.0),
-        y=Axis.of("fit, % of the loss explained", explained, scale=100.0),
-        marks=marks,
-        selected=chosen,
-    )
+@dataclass(frozen=True)
+class Box:
+    """A rectangle; y grows downwards."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def shared(self, other: Box) -> float:
+        """Return the area of what two boxes have in common."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return max(0.0, width) * max(0.0, height)
+
+    def around(self, left: float, top: float, width: float, height: float) -> Box:
+        """Return a box of a size within this one, as near to a place as can be."""
+        left = max(self.left, min(left, self.right - width))
+        top = max(self.top, min(top, self.bottom - height))
+        return Box(left, top, left + width, top + height)
+
+    def nearest(self, x: float, y: float) -> tuple[float, float]:
+        """Return the point of the box that is nearest to another."""
+        return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)
 
 
-def score_figure(content: Mapping[str, Any]) -> Figure | None:
-    """Return the score on new rows against Dice, or None where nothing was cross-validated.
+@dataclass(frozen=True)
+class Label:
+    """Text, the box it fills, and the mark it is of."""
 
-    The content is that of a report.
-    """
-    score, rings = content["score"], (content["chosen"], content["knee"], content["advised"])
-    marks: list[Mark] = []
-    for i, point in enumerate(content["points"]):
-        words = point_words(i, len(content["points"]), point["stability"], point["explained"])
-        marks += _tested(point["evaluated"], words, score, point=i, rings=_rings(i, *rings))
-    for each in content["baselines"]:
-        marks += _tested(each, each["name"], score, name=each["name"])
-    if not marks:
-        return None
-    places = [place for mark in marks for place in mark.spread()]
-    return Figure(
-        name="score",
-        title="On new rows: fit against likeness of rule sets",
-        description=(
-            "Points of the trade-off and other methods, by cross-validation. "
-            + _named_points(marks)
-        ),
-        x=Axis.of("likeness of rule sets (Dice)", [x for x, _ in places]),
-        y=Axis.of(f"{score} (rows not seen)", [y for _, y in places]),
-        marks=tuple(marks),
-        selected=content["chosen"],
-    )
+    text: str
+    box: Box
+    of: tuple[float, float]
+
+    @property
+    def distance(self) -> float:
+        """How far the text is from its mark."""
+        return math.dist(self.of, self.box.nearest(*self.of))
+
+    @property
+    def is_far(self) -> bool:
+        """Whether a line should join the two."""
+        return self.distance > 1.5 * NEAR
 
 
-def point_words(position: int, count: int, stability: float, explained: float) -> str:
-    """Return a point in words."""
-    fit = f"{fixed(100.0 * explained, 1)}{PERCENT}"
-    return f"point {position + 1} of {count}: stability {percent(stability)}, fit {fit}"
+def place_labels(
+    wanted: Sequence[tuple[str, tuple[float, float]]],
+    marks: Sequence[tuple[float, float]],
+    frame: Box,
+    letters: float,
+) -> list[Label]:
+    """Return labels for marks: in the frame, off each other, and off marks where possible."""
+    obstacles = [Box(x - 6.0, y - 6.0, x + 6.0, y + 6.0) for x, y in marks]
+    obstacles += [Box(x - 13.0, y - 13.0, x + 13.0, y + 13.0) for _, (x, y) in wanted]
+    placed: list[Label] = []
+
+    def cost(label: Label) -> tuple[float, float]:
+        over = sum(label.box.shared(other.box) for other in placed)
+        hidden = sum(label.box.shared(mark) for mark in obstacles)
+        return over, hidden + label.distance
+
+    for text, place in wanted:
+        short = _shortened(text, letters, frame.right - frame.left)
+        placed.append(min(_candidates(short, place, frame, letters), key=cost))
+    return placed
 
 
-def _tested(
-    found: Mapping[str, Any] | None,
-    words: str,
-    score: str,
-    *,
-    point: int | None = None,
-    rings: tuple[Ring, ...] = (),
-    name: str = "",
-) -> Iterator[Mark]:
-    """Give the mark of what cross-validation found, if it is known."""
-    if found is None or found["score"] is None or found["dice"] is None:
-        return
-    x, y, error = found["dice"], found["score"], found["score_se"]
-    ends = (found["dice_low"], found["dice_high"])
-    yield Mark(
-        x=x,
-        y=y,
-        kind="baseline" if point is None else "point",
-        title=f"{words}; on new rows {score} {fixed(y, 3)}, Dice {fixed(x, 2)}",
-        point=point,
-        rings=rings,
-        name=name,
-        x_range=None if None in ends else ends,
-        y_range=None if error is None else (y - error, y + error),
-    )
+def _candidates(
+    text: str, place: tuple[float, float], frame: Box, letters: float
+) -> Iterator[Label]:
+    """Give places for a label: around the mark, nearer ones first, then all over the frame."""
+    (x, y), width, height = place, _width(text, letters), 1.3 * letters
+    for reach in REACH:
+        slant = 0.7 * reach
+        for left, top in (
+            (x + reach, y - height / 2),
+            (x - reach - width, y - height / 2),
+            (x + slant, y - slant - height),
+            (x - slant - width, y - slant - height),
+            (x + slant, y + slant),
+            (x - slant - width, y + slant),
+            (x - width / 2, y - reach - height),
+            (x - width / 2, y + reach),
+        ):
+            yield Label(text, frame.around(left, top, width, height), place)
+    for line in range(int((frame.bottom - frame.top) / height)):
+        for left in (x + NEAR, frame.left, frame.right - width):
+            top = frame.top + line * height
+            yield Label(text, frame.around(left, top, width, height), place)
 
 
-def _rings(i: int, chosen: int | None, knee: int | None, advised: int | None) -> tuple[Ring, ...]:
-    wanted: dict[Ring, int | None] = {"fitted": chosen, "knee": knee, "advised": advised}
-    return tuple(ring for ring, position in wanted.items() if position == i)
+def _shortened(text: str, letters: float, room: float) -> str:
+    if len(text) <= LONGEST and _width(text, letters) <= room:
+        return text
+    while len(text) >= LONGEST or _width(f"{text}…", letters) > room:
+        text = text[:-1]
+    return f"{text.rstrip()}…"
 
 
-def _named_points(marks: Iterable[Mark]) -> str:
-    return " ".join(f"{mark.label}: {mark.title}." for mark in marks if mark.label)
+def _width(text: str, letters: float) -> float:
+    """Return about how wide a text is; capitals are wide, letters of East Asia wider."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    capitals = sum(letter.isupper() for letter in text)
+    return letters * (0.57 * (len(text) - wide - capitals) + 0.73 * capitals + 1.05 * wide)
 
 
 # --- pieces of SVG ------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""`ReportData` -> one self-contained HTML page.
+"""HTML: of `ReportData` one self-contained page, and of models and frontiers a notebook's view.
 
 Everything is escaped: in the text by jinja2, in the data for the script as JSON without the letters
 that could end it. The page's own policy lets it load nothing, and run no script and no style but
-the two whose hashes it names.
+the two whose hashes it names. Views of notebooks need no jinja2, no script and no style sheet.
 """
 
 from __future__ import annotations
@@ -12,19 +12,31 @@ import os
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from html import escape
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
-from mossrules._files import write_file
-from mossrules.display.report.numbers import number, odds_ratio, percent
-from mossrules.display.report.view import label_words, make_view
+import numpy as np
 
-__all__ = ["Content", "render", "write_report"]
+from mossrules._files import write_file
+from mossrules.display.report.collect import with_own
+from mossrules.display.report.data import CertificateSummary
+from mossrules.display.report.numbers import number, odds_ratio, percent
+from mossrules.display.report.view import fit_figure, label_words, make_view
+from mossrules.frontier import Frontier
+from mossrules.model import RuleSet
+from mossrules.solver import Solution, Status
+
+__all__ = ["Content", "frontier_html", "model_html", "render", "write_report"]
 
 SCRIPTS = ("numbers.js", "rules.js", "what_if.js", "export.js", "report.js")
 STYLES = ("report.css", "print.css")
+# A notebook's view has colours of its own, as it does not know those of the notebook.
+PAPER = '<div style="background: #fff; color: #222; padding: 0.5em; max-width: 60em">{}</div>'
+SMALL = (420, 260)
+MOST_LINES = 12  # of the table of a frontier
 
 
 class Content(Protocol):
@@ -62,18 +74,18 @@ def render(data: Content) -> str:
     content = data.content()
     styles, script = ("\n".join(map(_read, names)) for names in (STYLES, SCRIPTS))
     safe = markupsafe.Markup
-    view = {
-        **make_view(content),
+    view = make_view(content)
+    view |= {
         "styles": safe(styles),
         "script": safe(script),
         "data": safe(_json_block(content)),
+        "texts": safe(_json_block(view["texts"])),
         "policy": _policy(styles, script),
     }
-    view["words"] = safe(_json_block(view["points"]))
     for figure in view["figures"]:  # made by figures.py, which escapes what it writes
         figure.update(wide=safe(figure["wide"]), narrow=safe(figure["narrow"]))
     page: str = environment.get_template("report.html.j2").render(r=content, view=view)
-    # Half a pair of surrogates, which a name may hold, cannot be in a file.
+    # Half a pair of surrogates, which a name may hold, cannot be written to a file.
     return page.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -127,3 +139,80 @@ def _hash(text: str) -> str:
 def _read(name: str) -> str:
     """Return a file of the page."""
     return (files(__name__.rpartition(".")[0]) / "page" / name).read_text(encoding="utf-8")
+
+
+# --- views of notebooks -------------------------------------------------------------------------
+
+
+def model_html(model: Any) -> str:
+    """Return the rules of a fitted MOSS model, its certificate, and its place on the trade-off.
+
+    The trade-off is drawn only if it was solved before: to look at a model must not take long.
+    """
+    rules = model.rules_
+    parts = [f"<p><strong>{escape(type(model).__name__)}</strong></p>", rules._repr_html_()]
+    if isinstance(rules, RuleSet):
+        certificate = CertificateSummary.of(model.solution_, model.max_rules)
+        parts.append(f"<p>{escape(certificate.sentence)}</p>")
+        frontiers = list(model._frontiers.values())  # noqa: SLF001  those that were asked for
+        if frontiers:
+            frontier = with_own(max(frontiers, key=len), model.solution_)
+            parts.append(_frontier_figure(frontier, model.solution_))
+    return PAPER.format("".join(parts))
+
+
+def frontier_html(frontier: Frontier) -> str:
+    """Return the trade-off as a figure, and its points as a table."""
+    if not frontier.points:
+        return PAPER.format("<p>A frontier without points.</p>")
+    parts = [_frontier_figure(frontier), _frontier_table(frontier)]
+    return PAPER.format("".join([*parts, f"<p>{escape(repr(frontier))}</p>"]))
+
+
+def _frontier_figure(frontier: Frontier, own: Solution | None = None) -> str:
+    points = frontier.points
+    figure = fit_figure(
+        [frontier.share(point.stability) for point in points],
+        [frontier.explained(point.loss) for point in points],
+        chosen=None if own is None else _position(points, own),
+        knee=_position(points, frontier.knee()) if len(points) > 2 else None,
+        proven=[point.status is Status.OPTIMAL for point in points],
+    )
+    return figure.svg(*SMALL, suffix=f"-{id(frontier):x}")  # ids of a notebook's figures differ
+
+
+def _position(points: list[Solution], wanted: Solution) -> int | None:
+    """Return where a rule set is among points, if it is one of them."""
+    rules = set(wanted.support.tolist())
+    same = (i for i, point in enumerate(points) if set(point.support.tolist()) == rules)
+    return next(same, None)
+
+
+def _frontier_table(frontier: Frontier) -> str:
+    """Return some of the points, from the most stable to the one that fits best."""
+    points = frontier.points
+    step = max(1, -(-len(points) // MOST_LINES))
+    shown = sorted({*range(0, len(points), step), len(points) - 1})
+    cells = [
+        (
+            str(i),
+            percent(frontier.share(points[i].stability)),
+            number(frontier.explained(points[i].loss)),
+            str(len(points[i].support)),
+            points[i].status.value,
+            percent(None if np.isnan(points[i].gap) else points[i].gap),
+        )
+        for i in shown
+    ]
+    names = ("index", "stability score", "share explained", "rules", "status", "optimality gap")
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in cells
+    )
+    caption = "Points of the trade-off, the most stable first"
+    if len(shown) < len(points):
+        caption += f" ({len(shown)} of {len(points)} points; frame() has all)"
+    return (
+        f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>"
+    )

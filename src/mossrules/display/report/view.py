@@ -1,20 +1,21 @@
 """What the page shows of a report's content: its numbers as words, and its figures.
 
 Every point of the trade-off is put into words here, in Python. The templates write those of the
-fitted model, and the script puts those of another point in their places; it has no words of its own
-but for what a reader does: a case typed in, and two points compared. Rules are on the page once
-each, since most are in many points; pages with all points written out were three times as large.
+fitted model, and the script puts those of another point in their places. The script has words of
+its own only for what a reader does: a case typed in, and two points compared. The text of a rule is
+on the page once, since most rules are in many points: for 38 points of 15 rules, all tables written
+out would have added half a megabyte.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mossrules.candidates.rules import level_words
-from mossrules.display.report.figures import Figure, fit_figure, point_words, score_figure
+from mossrules.display.report.figures import Axis, Figure, Mark, Ring
 from mossrules.display.report.numbers import (
     LARGEST,
     NOTHING,
@@ -27,13 +28,13 @@ from mossrules.display.report.numbers import (
     percent,
 )
 
-__all__ = ["label_words", "make_view"]
+__all__ = ["fit_figure", "label_words", "make_view", "score_figure"]
 
 WIDE, NARROW = (440, 340), (320, 300)  # of figures, for a column of text and for a phone
 JUMPS = (
     ("fitted", "chosen", "the fitted model"),
     ("knee", "knee", "the knee"),
-    ("advised", "advised", "what cross-validation would pick"),
+    ("advised", "advised", "the cross-validated choice"),
 )
 # Letters that are written from right to left, and marks that turn the direction around.
 TURNING = re.compile(
@@ -41,13 +42,14 @@ TURNING = re.compile(
     "\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
 OTHER = {"value": "other", "text": "another value", "typical": False}
+Content = Mapping[str, Any]
 
 
-def make_view(content: Mapping[str, Any]) -> dict[str, Any]:
+def make_view(content: Content) -> dict[str, Any]:
     """Return what the templates need beside the content itself."""
     points, columns = content["points"], content["data"]["columns"]
-    worded = [_point(content, position) for position in range(len(points))]
-    shown = worded[content["chosen"]]
+    texts = [_point(content, position) for position in range(len(points))]
+    shown = texts[content["chosen"]]
     return {
         "rows": f"{content['data']['rows']:,}",
         "rule_count": _count(len(shown["rules"]), "rule"),
@@ -59,7 +61,7 @@ def make_view(content: Mapping[str, Any]) -> dict[str, Any]:
             if content[key] is not None
         ],
         "figures": _figures(content),
-        "points": worded,
+        "texts": texts,
         "shown": shown,
         "rules": [_rule(rule) for rule in content["rules"]],
         "columns": 4 + (content["link"] == "logit") + bool(content["folds"]),
@@ -68,7 +70,7 @@ def make_view(content: Mapping[str, Any]) -> dict[str, Any]:
         "fields": [
             _field(position, column) for position, column in enumerate(columns) if column["used"]
         ],
-        "baselines": [{**each, **_tested(each)} for each in content["baselines"]],
+        "baselines": [{**baseline, **_tested(baseline)} for baseline in content["baselines"]],
         "used": [column for column in columns if column["used"]],
         "unused": [column for column in columns if not column["used"]],
     }
@@ -86,17 +88,16 @@ def label_words(label: str | float | bool | None) -> str:
 # --- points and rules ---------------------------------------------------------------------------
 
 
-def _point(content: Mapping[str, Any], position: int) -> dict[str, Any]:
-    """Return a point with its numbers as words: by the slot of the page that they stand in."""
+def _point(content: Content, position: int) -> dict[str, Any]:
+    """Return the texts of a point, by the slot of the page that each stands in."""
     point = content["points"][position]
     certificate, tested = point["certificate"], point["evaluated"]
     decimals = _decimals(point)
-    count, fit = len(content["points"]), (point["stability"], point["explained"])
     return {
         "point": f"point {position + 1}",
-        "words": point_words(position, count, *fit),
+        "words": _point_words(position, len(content["points"]), point),
         "stability": percent(point["stability"]),
-        "explained": f"{fixed(100.0 * point['explained'], 1)}{PERCENT}",
+        "explained": _fit(point["explained"]),
         "training": fixed(point["training"], 3),
         "count": str(len(point["rules"])),
         **_tested(tested),
@@ -110,13 +111,11 @@ def _point(content: Mapping[str, Any], position: int) -> dict[str, Any]:
         "base": amount(point["intercept"], decimals),
         "decimals": decimals,  # of the sums that the script writes
         "rules": _rows(content, point, decimals),
-        "asks": _columns_asked(content, point),
+        "columns": _columns_used(content, point),
     }
 
 
-def _rows(
-    content: Mapping[str, Any], point: Mapping[str, Any], decimals: int | None
-) -> list[dict[str, Any]]:
+def _rows(content: Content, point: Mapping[str, Any], decimals: int | None) -> list[dict[str, Any]]:
     """Return what the table of rules says of each rule at this point."""
     largest = max(map(abs, point["weights"]), default=0.0) or 1.0
     found = point["found"] or [None] * len(point["rules"])
@@ -133,19 +132,19 @@ def _rows(
 
 
 def _bar(weight: float, largest: float) -> dict[str, str]:
-    """Return attributes of the bar of a weight, which begins in the middle."""
+    """Return the attributes of the bar of a weight, which begins in the middle."""
     size = f"{100.0 * abs(weight) / largest:.1f}"
     if weight < 0.0:
         return {"class": "minus", "x": f"-{size}", "width": size}
     return {"class": "plus", "x": "0", "width": size}
 
 
-def _columns_asked(content: Mapping[str, Any], point: Mapping[str, Any]) -> list[int]:
-    """Return the positions of the columns that the rules of a point ask for."""
+def _columns_used(content: Content, point: Mapping[str, Any]) -> list[int]:
+    """Return the positions of the columns that the rules of a point look at."""
     tests = (test for rule in point["rules"] for test in content["rules"][rule]["tests"])
-    asked = {test["feature"] for test in tests}
+    used = {test["feature"] for test in tests}
     columns = content["data"]["columns"]
-    return [place for place, column in enumerate(columns) if column["name"] in asked]
+    return [position for position, column in enumerate(columns) if column["name"] in used]
 
 
 def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,22 +178,87 @@ def _decimals(point: Mapping[str, Any]) -> int | None:
     return decimals_for(weights or [point["intercept"]])
 
 
-def _tested(found: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return in words what cross-validation found."""
-    if found is None:
+def _tested(evaluated: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return in words how a point or another method did in cross-validation."""
+    if evaluated is None:
         return {"score": NOTHING, "dice": NOTHING, "tested_rules": NOTHING}
-    score, dice = fixed(found["score"], 3), fixed(found["dice"], 2)
-    if found["score_se"] is not None:
-        score += f" ± {fixed(found['score_se'], 3)}"
-    if found["dice_low"] is not None and found["dice_high"] is not None:
-        dice += f" ({fixed(found['dice_low'], 2)} to {fixed(found['dice_high'], 2)})"
-    return {"score": score, "dice": dice, "tested_rules": number(found["rules"])}
+    score, dice = fixed(evaluated["score"], 3), fixed(evaluated["dice"], 2)
+    if evaluated["score_se"] is not None:
+        score += f" ± {fixed(evaluated['score_se'], 3)}"
+    low, high = evaluated["dice_low"], evaluated["dice_high"]
+    if low is not None and high is not None:
+        dice += f" ({fixed(low, 2)} to {fixed(high, 2)})"
+    return {"score": score, "dice": dice, "tested_rules": number(evaluated["rules"])}
 
 
 # --- figures ------------------------------------------------------------------------------------
 
 
-def _figures(content: Mapping[str, Any]) -> list[dict[str, str]]:
+def fit_figure(
+    stability: Sequence[float],
+    explained: Sequence[float],
+    *,
+    chosen: int | None = None,
+    knee: int | None = None,
+    advised: int | None = None,
+    proven: Sequence[bool] | None = None,
+) -> Figure:
+    """Return fit, the share of the loss explained, against stability for points of a trade-off."""
+    count = len(stability)
+    shares = zip(stability, explained, strict=True)
+    points = [{"stability": x, "explained": y} for x, y in shares]
+    marks = tuple(
+        Mark(
+            x=point["stability"],
+            y=point["explained"],
+            kind="point" if proven is None or proven[i] else "unproven",
+            title=_point_words(i, count, point),
+            point=i,
+            rings=_rings(i, {"chosen": chosen, "knee": knee, "advised": advised}),
+        )
+        for i, point in enumerate(points)
+    )
+    return Figure(
+        name="fit",
+        title="Fit against stability",
+        description=(
+            f"{count} points of the trade-off, from the most stable on the right to the one that "
+            f"fits best on the left. {_named_points(marks)}"
+        ),
+        x=Axis.of("stability score, % of the maximum", stability, scale=100.0),
+        y=Axis.of("fit, % of the loss explained", explained, scale=100.0),
+        marks=marks,
+        selected=chosen,
+    )
+
+
+def score_figure(content: Content) -> Figure | None:
+    """Return the score on unseen rows against Dice; None where nothing was cross-validated."""
+    points, score = content["points"], content["score"]
+    marks: list[Mark] = []
+    for i, point in enumerate(points):
+        words = _point_words(i, len(points), point)
+        rings = _rings(i, content)
+        marks += _tested_mark(point["evaluated"], words, score, point=i, rings=rings)
+    for baseline in content["baselines"]:
+        marks += _tested_mark(baseline, baseline["name"], score, name=baseline["name"])
+    if not marks:
+        return None
+    places = [place for mark in marks for place in mark.spread()]
+    return Figure(
+        name="score",
+        title="Score against recurrence, on unseen rows",
+        description=(
+            "Points of the trade-off and other methods in cross-validation. " + _named_points(marks)
+        ),
+        x=Axis.of("recurrence of the rules (Dice)", [x for x, _ in places]),
+        y=Axis.of(f"{score} on unseen rows", [y for _, y in places]),
+        marks=tuple(marks),
+        selected=content["chosen"],
+    )
+
+
+def _figures(content: Content) -> list[dict[str, str]]:
     points = content["points"]
     fit = fit_figure(
         [point["stability"] for point in points],
@@ -204,16 +268,16 @@ def _figures(content: Mapping[str, Any]) -> list[dict[str, str]]:
         advised=content["advised"],
         proven=[point["certificate"]["status"] == "optimal" for point in points],
     )
-    caption = "Further right is more stable, further up fits better."
+    caption = "Further right is more stable, and higher fits better."
     if any(mark.kind == "unproven" for mark in fit.marks):
-        caption += " At hollow dots the search stopped before it had proof."
+        caption += " At hollow dots the search stopped before the proof was complete."
     drawings = [_drawing(fit, caption)]
     score = score_figure(content)
     if score is not None:
         others = " Triangles are other methods." if content["baselines"] else ""
         caption = (
-            "The same points, judged on rows they have not seen; the higher and the further right, "
-            f"the better. Lines show how uncertain the marked ones are.{others}"
+            "The same points in cross-validation: higher and further right is better. "
+            f"Lines show how uncertain the labelled ones are.{others}"
         )
         drawings.append(_drawing(score, caption))
     return drawings
@@ -228,6 +292,43 @@ def _drawing(figure: Figure, caption: str) -> dict[str, str]:
     }
 
 
+def _tested_mark(
+    evaluated: Mapping[str, Any] | None,
+    words: str,
+    score: str,
+    *,
+    point: int | None = None,
+    rings: tuple[Ring, ...] = (),
+    name: str = "",
+) -> Iterator[Mark]:
+    """Give the mark of a cross-validation, if both of its coordinates are known."""
+    if evaluated is None or evaluated["score"] is None or evaluated["dice"] is None:
+        return
+    x, y, error = evaluated["dice"], evaluated["score"], evaluated["score_se"]
+    ends = (evaluated["dice_low"], evaluated["dice_high"])
+    yield Mark(
+        x=x,
+        y=y,
+        kind="baseline" if point is None else "point",
+        title=f"{words}; on unseen rows {score} {fixed(y, 3)}, Dice {fixed(x, 2)}",
+        point=point,
+        rings=rings,
+        name=name,
+        x_range=None if None in ends else ends,
+        y_range=None if error is None else (y - error, y + error),
+    )
+
+
+def _rings(position: int, named: Mapping[str, Any]) -> tuple[Ring, ...]:
+    """Return the rings of a point, by the positions of the named points."""
+    ring_of: dict[str, Ring] = {"chosen": "fitted", "knee": "knee", "advised": "advised"}
+    return tuple(ring for key, ring in ring_of.items() if named[key] == position)
+
+
+def _named_points(marks: Iterable[Mark]) -> str:
+    return " ".join(f"{mark.label}: {mark.title}." for mark in marks if mark.label)
+
+
 # --- the case to try ----------------------------------------------------------------------------
 
 
@@ -237,12 +338,10 @@ def _field(position: int, column: Mapping[str, Any]) -> dict[str, Any]:
     field = {"position": position, "name": column["name"], "kind": column["kind"], "hint": ""}
     if column["kind"] == "numeric":
         if quantiles is not None:
-            field["hint"] = f"mostly {number(quantiles[0])} to {number(quantiles[4])}"
-        return {
-            **field,
-            "options": None,
-            "typical": "" if typical is None else label_words(typical),
-        }
+            low, high = number(quantiles[0]), number(quantiles[4])
+            field["hint"] = f"range: {low} to {high}"
+        text = "" if typical is None else label_words(typical)
+        return {**field, "options": None, "typical": text}
     if column["kind"] == "boolean":
         options = [_option(label_words(label), label, typical) for label in (True, False)]
         return {**field, "options": _with_missing(options)}
@@ -265,6 +364,20 @@ def _with_missing(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
 # --- words --------------------------------------------------------------------------------------
 
 
+def _point_words(position: int, count: int, point: Mapping[str, Any]) -> str:
+    stability, fit = percent(point["stability"]), _fit(point["explained"])
+    return f"point {position + 1} of {count}: stability score {stability}, fit {fit}"
+
+
+def _fit(explained: float) -> str:
+    # A decimal even where `percent` gives none: along the trade-off fits differ by little.
+    return f"{fixed(100.0 * explained, 1)}{PERCENT}"
+
+
+def _exact_percent(share: float | None) -> str:
+    return NOTHING if share is None else f"{number(100.0 * share)}{PERCENT}"
+
+
 def _count(number_of: int, name: str) -> str:
     words = "No" if number_of == 0 else str(number_of)
     return f"{words} {name}{'' if number_of == 1 else 's'}"
@@ -276,12 +389,8 @@ def _date(text: str) -> str:
 
 
 def _event(target: str | None, outcome: Any) -> str:
-    """Return what a probability is that of."""
+    """Return the event that a probability is of."""
     if outcome is None:
         return "the outcome" if target is None else target
     words = label_words(outcome)
     return words if target is None else f"{target} = {words}"
-
-
-def _exact_percent(share: float | None) -> str:
-    return NOTHING if share is None else f"{number(100.0 * share)}{PERCENT}"

@@ -1,4 +1,4 @@
-// Rules to take away: by the clipboard or as a file.
+// Export of the rules: by the clipboard or as a file.
 
 const NAMES = { text: "text", sql: "SQL", python: "Python", json: "JSON" };
 
@@ -37,7 +37,7 @@ async function copyExport(point, kind, button) {
     area.value = point.exports[kind];
     area.focus();
     area.select();
-    tell("This browser does not let the page copy; the text is below, selected.");
+    tell("Your browser does not allow this page to copy. The text below is selected.");
   }
 }
 

@@ -8,7 +8,7 @@ let shown = data.chosen;
 function show(position) {
   const next = Math.min(last, Math.max(0, position));
   if (next === shown) return;
-  const [before, now] = [words[shown], words[next]];
+  const [before, now] = [texts[shown], texts[next]];
   shown = next;
   showPlace();
   for (const part of document.querySelectorAll(".of-point")) fill(part, now);
@@ -22,7 +22,7 @@ function show(position) {
 function showPlace() {
   document.body.dataset.point = shown;
   slider.value = last - shown; // right is more stable, as in the figure
-  slider.setAttribute("aria-valuetext", words[shown].words);
+  slider.setAttribute("aria-valuetext", texts[shown].words);
   setOff(byId("point-previous"), shown === 0);
   setOff(byId("point-next"), shown === last);
   for (const jump of document.querySelectorAll("[data-go]")) {

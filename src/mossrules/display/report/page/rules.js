@@ -1,26 +1,26 @@
-// The point that is shown: its rules, and what changed against the one before.
-// view.py put every point into words; here they are put in their places.
+// The point that is shown: its rules, and what changed since the one before.
+// view.py has put every point into words; here they are put in their places.
 
 const byId = (id) => document.getElementById(id);
 const slot = (node, name) => node.querySelector(`[data-slot="${name}"]`);
 const data = JSON.parse(byId("report-data").textContent);
-const words = JSON.parse(byId("report-words").textContent);
+const texts = JSON.parse(byId("report-texts").textContent); // of each point, by slot
 
-/** Write texts into the slots of a node that have their names. */
-function fill(node, texts) {
+/** Write words into the slots of a node that have their names. */
+function fill(node, words) {
   for (const place of node.querySelectorAll("[data-slot]")) {
-    if (place.dataset.slot in texts) place.textContent = texts[place.dataset.slot];
+    if (place.dataset.slot in words) place.textContent = words[place.dataset.slot];
   }
 }
 
 const copyOf = (template) => byId(template).content.firstElementChild.cloneNode(true);
 
-/** A line about a rule, from a template; the rule's words are on the page once. */
-function lineFrom(template, rule, texts = {}) {
+/** A line about a rule, from a template; the rule's own text is on the page once. */
+function lineFrom(template, rule, words) {
   const line = copyOf(template);
   line.dataset.rule = rule;
   slot(line, "text").replaceChildren(...slot(copyOf(`rule-${rule}`), "text").childNodes);
-  fill(line, texts);
+  fill(line, words);
   return line;
 }
 
@@ -32,7 +32,7 @@ function showRules(now, before) {
   sayWas(byId("base-value"), now.base, before.base);
 }
 
-/** The row of a rule, which came if it had no weight before. */
+/** The row of a rule, which is new if it had no effect before. */
 function ruleRow(words, old) {
   const row = copyOf(`rule-${words.rule}`);
   fill(row, words);
@@ -50,7 +50,7 @@ function sayWas(row, now, was) {
   slot(row, "was").textContent = now === was ? "" : `was ${was}`;
 }
 
-/** Say which rules came and which were left out; returns the words. */
+/** Say which rules are new and which were removed; returns the words. */
 function showChanges(now, before) {
   const rulesOf = (point) => new Set(point.rules.map((row) => row.rule));
   const [new_, old] = [rulesOf(now), rulesOf(before)];
@@ -64,7 +64,7 @@ function showChanges(now, before) {
 }
 
 function changeWords(came, left, name) {
-  if (!came && !left) return `The same rules as at ${name}, which was shown before.`;
-  const plural = (count) => `${count} rule${count === 1 ? "" : "s"}`;
-  return `Against ${name}, which was shown before: ${plural(came)} new, ${plural(left)} left out.`;
+  if (!came && !left) return `The same rules as ${name}, which was shown before.`;
+  const rules = (count, kind) => `${count} ${kind}rule${count === 1 ? "" : "s"}`;
+  return `Compared with ${name}, shown before: ${rules(came, "new ")}, ${rules(left, "")} removed.`;
 }

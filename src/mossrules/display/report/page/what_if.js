@@ -33,7 +33,7 @@ function addUp(point, row) {
   return point.rules.map((rule, i) => {
     const holds = data.rules[rule].tests.every((test) => testHolds(test, row.get(test.feature)));
     if (holds) total += point.weights[i];
-    return { ...words[shown].rules[i], holds, sum: total };
+    return { ...texts[shown].rules[i], holds, sum: total };
   });
 }
 
@@ -43,10 +43,10 @@ function probabilityOf(total) {
   return (total > 0 ? 1 : odds) / (1 + odds);
 }
 
-/** Show inputs for those columns only that rules of the point ask for. */
+/** Show inputs only for columns that the rules of the point use. */
 function showFields() {
   for (const field of document.querySelectorAll(".field")) {
-    field.hidden = !words[shown].asks.includes(Number(field.dataset.column));
+    field.hidden = !texts[shown].columns.includes(Number(field.dataset.column));
   }
 }
 
@@ -67,8 +67,8 @@ function readRow() {
 
 function sayError(input, isWrong) {
   const place = byId(`${input.id}-error`);
-  const remedy = input.value.includes(",") ? "write decimals with a point" : "write one such as 12.5";
-  place.textContent = isWrong ? `This is no number; ${remedy}, or leave it empty.` : "";
+  const remedy = input.value.includes(",") ? "Use a decimal point" : "Write a number such as 12.5";
+  place.textContent = isWrong ? `Not a number. ${remedy}, or leave it blank.` : "";
   place.hidden = !isWrong;
   if (isWrong) input.setAttribute("aria-invalid", "true");
   else input.removeAttribute("aria-invalid");
@@ -85,7 +85,7 @@ function showCase() {
 }
 
 function showSum(terms) {
-  const { base, decimals } = words[shown];
+  const { base, decimals } = texts[shown];
   const lines = (holds, template) =>
     terms
       .filter((term) => term.holds === holds)
@@ -113,6 +113,6 @@ function showPrediction(total) {
 }
 
 function oddsWords(total, probability) {
-  const sum = signed(total, words[shown].decimals, "+");
-  return `The sum, ${sum}, is the log-odds; the probability is 1 / (1 + exp(${MINUS}sum)) = ${number(probability)}.`;
+  const sum = signed(total, texts[shown].decimals, "+");
+  return `The sum, ${sum}, is the log-odds. The probability is 1 / (1 + exp(${MINUS}sum)) = ${number(probability)}.`;
 }
