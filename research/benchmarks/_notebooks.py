@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 
 from mossrules import MossRegressor
-from mossrules.baselines._base import Choice
-from mossrules.baselines._bootstrap import first_tree_means
-from mossrules.baselines._columns import Beam, ColumnGeneration
-from mossrules.baselines._design import Design
-from mossrules.baselines._fire import FirePath
-from mossrules.baselines._glrm import prices_of_length
-from mossrules.baselines._masters import solve_master
+from mossrules.baselines.base import ChosenRules
+from mossrules.baselines.column_generation import Beam, ColumnGeneration
+from mossrules.baselines.designs import Design
+from mossrules.baselines.fire import FirePath
+from mossrules.baselines.glrm import prices_of_length
+from mossrules.baselines.paths import solve_closely
+from mossrules.baselines.rulefit_columns import first_tree_means
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.cuts import Binning
 from mossrules.candidates.forest import Step
@@ -148,7 +148,7 @@ class Unmerged(NamedTuple):
         return Model(statistics.target_mean + statistics.target_scale * predictions, chosen)
 
 
-def choose_exactly(model: MossRegressor, candidates: Candidates) -> Choice:
+def choose_exactly(model: MossRegressor, candidates: Candidates) -> ChosenRules:
     """Return the choice of MOSS, which needs no distinct rules."""
     statistics = candidates.statistics
     problem = pose_problem(
@@ -159,7 +159,7 @@ def choose_exactly(model: MossRegressor, candidates: Candidates) -> Choice:
     support = solve(problem, method, Options(gap=model.gap, time_limit=model.time_limit)).support
     w, intercept = refit_weights(statistics, support)
     values = statistics.values  # noqa: PD011  no frame
-    return Choice(support, w * values[support], intercept)
+    return ChosenRules(support, w * values[support], intercept)
 
 
 # --- FIRE -----------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def fire_on_even_prices(candidates: Candidates, max_rules: int) -> RuleSet:
     path = FirePath.of_rules(statistics, gamma=1.1)
     even = np.linspace(path.prices[0], path.prices[-1], len(path.prices))
     point = replace(path, prices=even).follow(untied(statistics.counts, max_rules))
-    choice = Choice.of_weights(path.weights(point.w), path.intercept(point.w))
+    choice = ChosenRules.of_weights(path.weights(point.w), path.intercept(point.w))
     return RuleSet.from_candidates(
         candidates,
         choice.support,
@@ -264,7 +264,7 @@ class UncountedTerms:
         for _ in range(MAX_ROUNDS):
             design = design_of(self.columns, self.z)
             start = np.append(self.w, np.zeros(design.m - len(self.w)))
-            self.w = solve_master(design, by_length[self.lengths.astype(int)], start)
+            self.w = solve_closely(design, by_length[self.lengths.astype(int)], start)
             used = np.flatnonzero(self.w)
             left = self.z - design.intercept(self.w) - self.columns[:, used] @ self.w[used]
             found = self.beam.search(left / len(left), by_length, SLACK * by_length[1])

@@ -8,9 +8,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.linear_model import lasso_path as sklearn_path
 
 from mossrules import Statistics
-from mossrules.baselines._base import BaselineRegressor, Choice
-from mossrules.baselines._design import Design
-from mossrules.baselines._lasso import largest_alpha, lasso_path, solve_lasso
+from mossrules.baselines.base import BaselineRegressor, ChosenRules
+from mossrules.baselines.designs import Design
+from mossrules.baselines.paths import largest_alpha, lasso_path, solve_lasso
 from mossrules.estimators import candidates_for
 from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.exceptions import InvalidParameter
@@ -151,7 +151,7 @@ class FirstRules(BaselineRegressor):
         self.saw_rows_ = rows is not None
         design = Design.of_rules(candidates.statistics).take(np.arange(self.max_rules))
         w = np.linalg.lstsq(design.C, design.c)[0]
-        return Choice(np.arange(self.max_rules), w, design.intercept(w))
+        return ChosenRules(np.arange(self.max_rules), w, design.intercept(w))
 
 
 @pytest.fixture(scope="module")

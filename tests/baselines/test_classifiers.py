@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mossrules.baselines import GlrmClassifier, RuleFitClassifier, SirusClassifier
-from mossrules.baselines.rulefit_classifier import N_FOLDS
+from mossrules.baselines.rulefit import N_FOLDS
 from mossrules.candidates.statistics import rule_columns
 from mossrules.data.table import Table
 from mossrules.estimators import candidates_for
@@ -144,7 +144,7 @@ def test_several_classes_have_a_rule_set_each(model):
     assert list(model.rules_) == [0, 1, 2]
     assert max(map(len, model.rules_.values())) <= 3
     assert model.score(X, y) > 0.9
-    for name in model._figures:
+    for name in model._by_class:
         assert list(getattr(model, name)) == [0, 1, 2]
 
 

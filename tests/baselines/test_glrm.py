@@ -10,18 +10,17 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Lasso, LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mossrules.baselines import GlrmRegressor, _columns, glrm
-from mossrules.baselines._columns import Beam, ColumnGeneration
-from mossrules.baselines._design import Design
-from mossrules.baselines._glrm import (
+from mossrules.baselines import GlrmRegressor, column_generation, glrm
+from mossrules.baselines.column_generation import Beam, ColumnGeneration, Literals, count_literals
+from mossrules.baselines.designs import Design
+from mossrules.baselines.glrm import (
     Generated,
     choose_rules,
     generate_rules,
     prices_in_proportion,
     prices_of_length,
 )
-from mossrules.baselines._literals import Literals, count_literals
-from mossrules.baselines._masters import solve_master
+from mossrules.baselines.paths import solve_closely
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.rules import Levels, Range, Rule
 from mossrules.candidates.statistics import compute_statistics
@@ -206,7 +205,7 @@ def test_the_master_is_the_lasso_of_scikit_learn(diabetes, strength):
     lengths = np.array([count_literals(rule) for rule in candidates.pool.rules])
     prices = prices_in_proportion(0.2)(strength, lengths)
     assert len(set(prices)) > 1
-    found = solve_master(Design.of_rules(candidates.statistics), prices, np.zeros(len(prices)))
+    found = solve_closely(Design.of_rules(candidates.statistics), prices, np.zeros(len(prices)))
     even = np.ones(len(z))
     assert objective(R, z, even, found, prices) == pytest.approx(
         objective(R, z, even, lasso(R, z, even, prices), prices), rel=1e-6
@@ -246,10 +245,10 @@ def test_generated_columns_have_the_sums_of_their_rules(diabetes):
     assert len(set(problem.columns)) == len(set(problem.rules)) == len(problem.columns) > 10
     pool = CandidatePool(tuple(problem.rules), (frozenset(),) * len(problem.rules), 1)
     expected = Design.of_rules(compute_statistics(data, pool))
-    np.testing.assert_allclose(problem.master.design.C, expected.C, atol=1e-6)
-    np.testing.assert_allclose(problem.master.design.c, expected.c, atol=1e-6)
-    np.testing.assert_allclose(problem.master.design.means, expected.means)
-    assert problem.master.design.yy == pytest.approx(expected.yy)
+    np.testing.assert_allclose(problem.master.loss.C, expected.C, atol=1e-6)
+    np.testing.assert_allclose(problem.master.loss.c, expected.c, atol=1e-6)
+    np.testing.assert_allclose(problem.master.loss.means, expected.means)
+    assert problem.master.loss.yy == pytest.approx(expected.yy)
 
 
 def test_prices_grow_with_length():
@@ -445,7 +444,7 @@ def test_an_unfinished_generation_is_warned_about(diabetes, monkeypatch):
 def test_rounds_of_generation_are_limited(diabetes, monkeypatch):
     """Where the limit comes first, the point says that it is not final."""
     X, y = diabetes
-    monkeypatch.setattr(_columns, "MAX_ROUNDS", 1)
+    monkeypatch.setattr(column_generation, "MAX_ROUNDS", 1)
     problem = ColumnGeneration.of(encode(X, y), prices_in_proportion(0.2), width=1, max_length=2)
     assert not problem.solve(0.1, np.zeros(0)).converged
 

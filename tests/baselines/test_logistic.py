@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from mossrules.baselines._columns import ColumnGeneration
-from mossrules.baselines._glrm import prices_in_proportion
-from mossrules.baselines._lasso import largest_alpha, lasso_path, solve_lasso
-from mossrules.baselines._logistic import Logistic
-from mossrules.baselines._masters import LogisticMaster
+from mossrules.baselines.column_generation import ColumnGeneration, LogisticMaster
+from mossrules.baselines.glrm import prices_in_proportion
+from mossrules.baselines.logistic import Logistic
+from mossrules.baselines.paths import largest_alpha, lasso_path, solve_lasso
 from support.oracles import encode
 
 seeds = st.integers(0, 2**32 - 1)

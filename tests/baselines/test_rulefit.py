@@ -10,10 +10,9 @@ from sklearn.linear_model import lasso_path as sklearn_path
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mossrules import find_candidates
-from mossrules.baselines import RuleFitRegressor, _bootstrap, _design, rulefit
-from mossrules.baselines._boosting import BoostedTrees, _Columns, rows_per_tree
-from mossrules.baselines._bootstrap import bootstrap_counts, first_tree_means
-from mossrules.baselines._linear import LinearTerms
+from mossrules.baselines import RuleFitRegressor, designs, rulefit, rulefit_columns
+from mossrules.baselines.boosted_trees import BoostedTrees, _Columns, rows_per_tree
+from mossrules.baselines.rulefit_columns import LinearTerms, bootstrap_counts, first_tree_means
 from mossrules.candidates.generators import Generator, tree_paths
 from mossrules.candidates.rules import Rule, condition_of_step
 from mossrules.candidates.search import encode_rows
@@ -164,7 +163,7 @@ def test_means_of_the_first_tree_are_over_its_rows(diabetes, monkeypatch, weight
     X, y = diabetes
     w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else None
     found = find_candidates(X, y, n_trees=30, sample_weight=w, random_state=2)
-    monkeypatch.setattr(_bootstrap, "row_ranges", lambda n: row_ranges(n, chunk_rows=100))
+    monkeypatch.setattr(rulefit_columns, "row_ranges", lambda n: row_ranges(n, chunk_rows=100))
     means = first_tree_means(found, rows_as_given(X, y.to_numpy(), w), 2)
     target = (y - found.statistics.target_mean) / found.statistics.target_scale
     weights = np.ones(len(y)) if w is None else w
@@ -209,7 +208,7 @@ def test_where_no_point_has_the_size_there_are_fewer(candidates, monkeypatch):
 @pytest.mark.parametrize("variant", ["published", "paper"])
 def test_a_descent_cut_short_says_so(candidates, monkeypatch, variant):
     """Weights that are not yet the best for their price come with a warning, at the user's line."""
-    monkeypatch.setattr(_design, "MAX_SWEEPS", 1)
+    monkeypatch.setattr(designs, "MAX_SWEEPS", 1)
     with pytest.warns(SolveLimitWarning, match="gap of .* left") as caught:
         RuleFitRegressor(8, variant=variant).fit_candidates(candidates)
     assert [each.filename for each in caught] == [__file__]
@@ -235,7 +234,7 @@ def test_errors_on_folds_are_those_of_scikit_learn(diabetes, monkeypatch):
         seen.append((points, folds))
         return points[-1]
 
-    monkeypatch.setattr(rulefit, "_best", best)
+    monkeypatch.setattr(rulefit, "_best_of_squares", best)
     some = find_candidates(X, y, n_trees=20)
     rows = rows_as_given(X, y.to_numpy())
     RuleFitRegressor(8, penalty="cv")._choose(some, rows)

@@ -14,11 +14,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mossrules import CandidatePool, Rule, find_candidates
 from mossrules.baselines import SirusRegressor, sirus
-from mossrules.baselines._agreement import expected_agreement, settled_trees
-from mossrules.baselines._design import Design
-from mossrules.baselines._folds import Folds
-from mossrules.baselines._independence import independent_rules
-from mossrules.baselines._ridge import best_by_folds, best_by_gcv, ridge_grid, solve_ridge
+from mossrules.baselines.designs import Design, Folds
+from mossrules.baselines.frequent_rules import (
+    best_by_folds,
+    best_by_gcv,
+    expected_agreement,
+    independent_rules,
+    ridge_grid,
+    settled_trees,
+    solve_ridge,
+)
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import OPEN, Levels, Range
 from mossrules.candidates.statistics import rule_columns

@@ -1,12 +1,9 @@
-"""What one would otherwise use: other learners of rules, on the same candidates or on their own."""
+"""Other methods that find short rule sets, to compare with: on the same candidates or their own."""
 
 from mossrules.baselines.fire import FireRegressor
-from mossrules.baselines.glrm import GlrmRegressor
-from mossrules.baselines.glrm_classifier import GlrmClassifier
-from mossrules.baselines.rulefit import RuleFitRegressor
-from mossrules.baselines.rulefit_classifier import RuleFitClassifier
-from mossrules.baselines.sirus import SirusRegressor
-from mossrules.baselines.sirus_classifier import SirusClassifier
+from mossrules.baselines.glrm import GlrmClassifier, GlrmRegressor
+from mossrules.baselines.rulefit import RuleFitClassifier, RuleFitRegressor
+from mossrules.baselines.sirus import SirusClassifier, SirusRegressor
 
 __all__ = [
     "FireRegressor",

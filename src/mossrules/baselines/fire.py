@@ -1,27 +1,39 @@
 """`FireRegressor`: few rules of a forest by a concave penalty, neighbouring leaves fused.
 
 Liu and Mazumder, "FIRE: An Optimization Approach for Fast Interpretable Rule Extraction", 2023.
+Both versions walk down a path of prices, each solution the start of the next; `blocks` has the
+descent.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from mossrules import defaults
 from mossrules._checks import check_number
+from mossrules._typing import FloatArray
 from mossrules._warn import warn_user
-from mossrules.baselines._base import BaselineRegressor, Choice, Source, Variant
-from mossrules.baselines._fire import FirePath
+from mossrules.baselines.base import BaselineRegressor, ChosenRules, Source, Variant
+from mossrules.baselines.blocks import BlockDescent, Blocks, Penalty, leaf_blocks
+from mossrules.baselines.designs import Design
+from mossrules.baselines.paths import PathPoint, follow_path, without_rounding
 from mossrules.candidates.cuts import MAX_BINS
 from mossrules.candidates.search import Candidates
 from mossrules.data.canonical_order import Rows
 from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.learning.stability_levels import untied
+from mossrules.statistics import Statistics
 
-__all__ = ["FireRegressor"]
+__all__ = ["FirePath", "FireRegressor"]
 
 OWN_CANDIDATES = 5000  # most leaves of its own forest: their Gram matrix has 200 MB
+STEPS = 100  # points of a path
+SHORTEST = 1e-3  # the last one's price, as a share of the first one's
+HALVINGS = 20  # of the last step, in search of a point with as many rules as allowed
 
 
 class FireRegressor(BaselineRegressor):
@@ -42,7 +54,7 @@ class FireRegressor(BaselineRegressor):
     max_rules : int, default=15
         Most rules in the model.
     source : {"pool", "own"}, default="pool"
-        "pool" is the forest that all learners share. "own" are the leaves of a forest on columns
+        "pool" is the forest that all methods share. "own" are the leaves of a forest on columns
         of up to 250 bins instead of `n_bins`, as the authors do not bin, with up to 5000 of them.
     variant : {"published", "paper"}, default="published"
         The authors' method, or what the MOSS paper compares with.
@@ -114,18 +126,18 @@ class FireRegressor(BaselineRegressor):
         parameters = {**generation(self), "n_bins": MAX_BINS}
         return find_in_rows(rows, max_candidates=OWN_CANDIDATES, **parameters)
 
-    def _learn(self, rows: Rows | None) -> None:
+    def _take(self, candidates: Candidates) -> None:
         self.price_ = float("nan")  # without candidates there is none
-        super()._learn(rows)
+        super()._take(candidates)
 
-    def _choose(self, candidates: Candidates, rows: Rows | None) -> Choice:  # noqa: ARG002
-        statistics, most = candidates.statistics, self.max_rules
+    def _choose(self, candidates: Candidates, rows: Rows | None) -> ChosenRules:  # noqa: ARG002
+        statistics, max_rules = candidates.statistics, self.max_rules
         if self.variant == "published":
             path = FirePath.of_leaves(candidates, gamma=self.gamma, fusion=self.fusion)
         else:
             path = FirePath.of_rules(statistics, gamma=self.gamma)
-            most = untied(statistics.counts, most)
-        point = path.follow(most)
+            max_rules = untied(statistics.counts, max_rules)
+        point = path.follow(max_rules)
         if not point.converged:
             warn_user(
                 "The descent stopped before its weights were stationary; choose a gamma nearer to "
@@ -133,4 +145,89 @@ class FireRegressor(BaselineRegressor):
                 SolveLimitWarning,
             )
         self.price_ = point.strength
-        return Choice.of_weights(path.weights(point.w), path.intercept(point.w))
+        return ChosenRules.of_weights(path.weights(point.w), path.intercept(point.w))
+
+
+# --- the path of prices ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FirePath:
+    """The problem at all prices; `factors` turn weights of its columns into those of 0 and 1.
+
+    `gamma`, greater than one, is that of the minimax concave penalty; the price of differing
+    neighbours is `fusion` times that of size, so that there is one path and not a grid of them.
+    """
+
+    descent: BlockDescent
+    factors: FloatArray
+    gamma: float
+    fusion: float
+    prices: FloatArray
+    halvings: int
+
+    @classmethod
+    def of_leaves(cls, candidates: Candidates, *, gamma: float, fusion: float) -> FirePath:
+        """Return the published problem: all leaves of all trees, a block for each tree.
+
+        A column is the leaf's value where a row falls in it, and 0 elsewhere.
+        """
+        design = Design.of_values(candidates.statistics)
+        top = float(np.abs(design.c).max())
+        return cls(
+            BlockDescent(design, leaf_blocks(candidates.pool, candidates.binning)),
+            candidates.statistics.values,
+            gamma,
+            fusion,
+            np.geomspace(top, SHORTEST * top, STEPS) if top > 0.0 else np.zeros(1),
+            HALVINGS,
+        )
+
+    @classmethod
+    def of_rules(cls, statistics: Statistics, *, gamma: float) -> FirePath:
+        """Return what the MOSS paper ran: each distinct rule once, on its own, without fusion.
+
+        Columns have variance one, and prices are the same for all data: from that at which no
+        column is worth it, even one that is the target, to a thousandth of it.
+        """
+        design = Design.of_rules(statistics)
+        spread = np.sqrt(np.diagonal(design.C) / design.n)
+        factors = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0.0)
+        return cls(
+            BlockDescent(design.scaled(factors), Blocks.single(statistics.m)),
+            factors,
+            gamma,
+            0.0,
+            design.n * np.geomspace(1.0, SHORTEST, STEPS),
+            halvings=0,
+        )
+
+    def follow(self, max_rules: int) -> PathPoint:
+        """Return the point with the most rules that are no more than `max_rules`."""
+        start = PathPoint(float(self.prices[0]), np.zeros(len(self.descent.blocks.rules)), 0)
+        prices = self.prices[1:].tolist()
+        return follow_path(self.solve, start, prices, max_rules, halvings=self.halvings)
+
+    def solve(self, price: float, start: FloatArray) -> PathPoint:
+        """Return the stationary point that a descent from `start` finds at one price."""
+        end = self.descent.minimise(self.penalty(price), start)
+        # Several leaves may be one rule, whose weights may cancel: rules are counted, not columns.
+        n_rules = int(np.count_nonzero(self.weights(end.w)))
+        return PathPoint(price, end.w, n_rules, end.converged)
+
+    def penalty(self, price: float) -> Penalty:
+        """Return what is paid at a price."""
+        prices = np.full(len(self.descent.blocks.rules), price)
+        return Penalty(prices, 1.0 / self.gamma, self.fusion * price)
+
+    def weights(self, w: FloatArray) -> FloatArray:
+        """Return the weight of each rule, of columns of 0 and 1."""
+        return without_rounding(self.per_rule(w) * self.factors)
+
+    def intercept(self, w: FloatArray) -> float:
+        """Return the intercept that goes with them."""
+        return self.descent.design.intercept(self.per_rule(w))
+
+    def per_rule(self, w: FloatArray) -> FloatArray:
+        """Return the weight of each rule, of the columns of the problem."""
+        return self.descent.blocks.per_rule(w, self.descent.design.m)

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mossrules.baselines.fire import FireRegressor
-from mossrules.baselines.glrm import GlrmRegressor
-from mossrules.baselines.glrm_classifier import GlrmClassifier
-from mossrules.baselines.rulefit import RuleFitRegressor
-from mossrules.baselines.rulefit_classifier import RuleFitClassifier
-from mossrules.baselines.sirus import SirusRegressor
-from mossrules.baselines.sirus_classifier import SirusClassifier
+from mossrules.baselines.glrm import GlrmClassifier, GlrmRegressor
+from mossrules.baselines.rulefit import RuleFitClassifier, RuleFitRegressor
+from mossrules.baselines.sirus import SirusClassifier, SirusRegressor
 from mossrules.estimators import MossClassifier, MossRegressor
 from mossrules.estimators.finding import GENERATION
 from mossrules.exceptions import InvalidParameter

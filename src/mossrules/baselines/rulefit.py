@@ -1,4 +1,8 @@
-"""RuleFit: rules, and perhaps linear terms, chosen by the LASSO (Friedman and Popescu, 2008)."""
+"""RuleFit: rules, and perhaps linear terms, chosen by the LASSO (Friedman and Popescu, 2008).
+
+The loss is that of squares or the logistic one; `paths` walks down the penalties, `boosted_trees`
+and `rulefit_columns` are what is RuleFit's own.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,26 @@ from itertools import takewhile
 from typing import Any, Literal, get_args
 
 import numpy as np
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
 from mossrules._typing import FloatArray
 from mossrules._warn import warn_user
-from mossrules.baselines._base import Baseline, BaselineRegressor, Choice, Source, Variant
-from mossrules.baselines._boosting import BoostedTrees
-from mossrules.baselines._bootstrap import first_tree_means
-from mossrules.baselines._design import Design
-from mossrules.baselines._folds import Folds
-from mossrules.baselines._lasso import LassoPoint, Loss, lasso_at, lasso_path
-from mossrules.baselines._linear import LinearTerms
+from mossrules.baselines.base import (
+    Baseline,
+    BaselineClassifier,
+    BaselineRegressor,
+    ChosenRules,
+    Source,
+    Variant,
+    require_rows,
+)
+from mossrules.baselines.boosted_trees import BoostedTrees
+from mossrules.baselines.designs import Design, Folds
+from mossrules.baselines.logistic import Logistic
+from mossrules.baselines.paths import LassoPoint, Loss, lasso_at, lasso_path
+from mossrules.baselines.rulefit_columns import LinearTerms, first_tree_means
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.canonical_order import Rows
 from mossrules.data.chunks import RowRange
@@ -27,7 +39,14 @@ from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning.stability_levels import check_choice, untied
 from mossrules.model.importance import rule_importances
 
-__all__ = ["N_FOLDS", "LassoRules", "Penalty", "RuleFitRegressor", "points_of"]
+__all__ = [
+    "N_FOLDS",
+    "LassoRules",
+    "Penalty",
+    "RuleFitClassifier",
+    "RuleFitRegressor",
+    "points_of",
+]
 
 Penalty = Literal["smallest", "cv"]
 Means = Literal["all", "first"]
@@ -38,12 +57,14 @@ OVERSHOOT = 2  # the path is followed to this many times the size, as it may com
 
 
 class LassoRules(Baseline):
-    """What RuleFit is for any target: boosted trees, and a path of prices."""
+    """What RuleFit is for any target: boosted trees, and a path of penalties."""
 
     linear_terms: bool
     penalty: Penalty
     n_trees: int
     n_bins: int
+    linear_: Any  # LinearTerms; of more than two classes, a dict of them
+    alpha_: Any
     tree_size: float
     learning_rate: float
     random_state: Any
@@ -67,14 +88,22 @@ class LassoRules(Baseline):
             n_jobs=self.n_jobs,
         )
 
-    def _warn(self, point: LassoPoint, null_loss: float) -> None:
-        """Say so where the descent was cut short."""
-        if not point.converged:
-            warn_user(
-                f"The descent to the LASSO's weights ended with a gap of {point.gap:.2g} left, of "
-                f"a loss of {null_loss:.4g} without rules; lower max_rules.",
-                SolveLimitWarning,
-            )
+    def _take(self, candidates: Candidates) -> None:
+        self.linear_, self.alpha_ = LinearTerms.none(), 0.0  # without candidates
+        super()._take(candidates)
+
+    def _reads_rows(self) -> bool:
+        """Whether sums are needed that candidates do not have."""
+        return self.linear_terms or self.penalty == "cv"
+
+    def _read(self, rows: Rows | None) -> tuple[Rows, LinearTerms]:
+        """Return the rows and their linear terms."""
+        rows = require_rows(
+            rows,
+            "linear_terms=True and penalty='cv' need rows",
+            "set linear_terms=False and penalty='smallest'",
+        )
+        return rows, LinearTerms.of_rows(rows) if self.linear_terms else LinearTerms.none()
 
 
 class RuleFitRegressor(LassoRules, BaselineRegressor):
@@ -143,9 +172,6 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
     True
     """
 
-    linear_: LinearTerms
-    alpha_: float
-
     def __init__(
         self,
         max_rules: int = defaults.MAX_RULES,
@@ -201,40 +227,37 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
                 "an integer as random_state; set these, or means='all'."
             )
 
-    # --- choice ---------------------------------------------------------------------------------
-
-    def _learn(self, rows: Rows | None) -> None:
-        self.linear_, self.alpha_ = LinearTerms.none(), 0.0
-        super()._learn(rows)
-
-    def _choose(self, candidates: Candidates, rows: Rows | None) -> Choice:
+    def _choose(self, candidates: Candidates, rows: Rows | None) -> ChosenRules:
         choose = self._as_the_paper if self.variant == "paper" else self._as_published
-        point, choice = choose(candidates, rows)
+        point, chosen = choose(candidates, rows)
         self.alpha_ = point.alpha
-        self._warn(point, 0.5 * candidates.statistics.yy)
-        return choice
+        _warn_if_cut_short(point, 0.5 * candidates.statistics.yy)
+        return chosen
 
-    def _as_published(self, candidates: Candidates, rows: Rows | None) -> tuple[LassoPoint, Choice]:
+    def _as_published(
+        self, candidates: Candidates, rows: Rows | None
+    ) -> tuple[LassoPoint, ChosenRules]:
         statistics = candidates.statistics
         design, folds, terms = Design.of_rules(statistics), None, LinearTerms.none()
-        if self.linear_terms or self.penalty == "cv":
-            folds, terms = self._read(candidates, rows)
+        if self._reads_rows():
+            rows, terms = self._read(rows)
+            folds = _fold_sums(candidates, rows, terms, N_FOLDS if self.penalty == "cv" else 1)
             design = folds.design()
         points = points_of(design, self.max_rules)
-        point = points[-1] if folds is None or self.penalty == "smallest" else _best(points, folds)
-        rules, linear = np.split(point.weights, [len(candidates)])
-        self.linear_ = terms.weighed(linear * terms.factors * statistics.target_scale)
-        return point, Choice.of_weights(rules, design.intercept(point.weights))
+        point = points[-1]
+        if folds is not None and self.penalty == "cv":
+            point = _best_of_squares(points, folds)
+        rules, slopes = np.split(point.weights, [len(candidates)])
+        self.linear_ = terms.weighed(slopes * terms.factors * statistics.target_scale)
+        return point, ChosenRules.of_weights(rules, design.intercept(point.weights))
 
-    def _as_the_paper(self, candidates: Candidates, rows: Rows | None) -> tuple[LassoPoint, Choice]:
+    def _as_the_paper(
+        self, candidates: Candidates, rows: Rows | None
+    ) -> tuple[LassoPoint, ChosenRules]:
         statistics = candidates.statistics
         means = statistics.values
         if self.means == "first":
-            if rows is None:
-                raise InvalidParameter(
-                    "means='first' needs rows and only candidates were given; call fit, or set "
-                    "means='all'."
-                )
+            rows = require_rows(rows, "means='first' needs rows", "set means='all'")
             means = first_tree_means(candidates, rows, resolve_seed(self.random_state))
         factors = np.divide(means, statistics.values, out=np.zeros_like(means),
                             where=statistics.values != 0)  # fmt: skip
@@ -243,28 +266,8 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         raw = Design(statistics.G, statistics.q, statistics.yy, statistics.n, nothing)
         size = untied(statistics.counts, self.max_rules)
         points = points_of(raw.scaled(factors), size, n_alphas=N_ALPHAS_OF_THE_PAPER)
-        point = next((each for each in points if each.size == size), points[-1])
-        return point, Choice.of_weights(point.weights * means, 0.0)
-
-    def _read(self, candidates: Candidates, rows: Rows | None) -> tuple[Folds, LinearTerms]:
-        """Return the sums that candidates do not have, over the rows."""
-        if rows is None:
-            raise InvalidParameter(
-                "linear_terms=True and penalty='cv' need rows and only candidates were given; call "
-                "fit, or set linear_terms=False and penalty='smallest'."
-            )
-        table = rows.table
-        terms = LinearTerms.of_rows(rows) if self.linear_terms else LinearTerms.none()
-
-        def more(part: RowRange) -> FloatArray:
-            return terms.columns(table, part) * terms.factors
-
-        everything = np.arange(len(candidates))
-        n_folds = N_FOLDS if self.penalty == "cv" else 1
-        folds = Folds.of_rows(candidates, everything, rows, n_folds=n_folds, more=more)
-        return folds, terms
-
-    # --- using ----------------------------------------------------------------------------------
+        point = next((point for point in points if point.size == size), points[-1])
+        return point, ChosenRules.of_weights(point.weights * means, 0.0)
 
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row: that of `rules_`, plus the linear terms if any."""
@@ -280,10 +283,137 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         A linear term moves predictions by its weight times the standard deviation of its column.
         """
         amounts: FloatArray = super().feature_importances_
-        amounts *= sum(each.importance for each in rule_importances(self.rules_))
+        amounts *= sum(rule.importance for rule in rule_importances(self.rules_))
         np.add.at(amounts, list(self.linear_.positions), self.linear_.importances)
         total = float(amounts.sum())
         return amounts / total if total > 0 else amounts
+
+
+class RuleFitClassifier(LassoRules, BaselineClassifier):
+    """Rules chosen by logistic regression with a price on absolute weights.
+
+    The log-odds are an intercept plus the weights of the rules that hold. The larger the price, the
+    fewer weights are not zero; a path of prices, from the largest down, leads to `max_rules` rules.
+
+    Parameters
+    ----------
+    max_rules : int, default=15
+        Most terms in the model, rules and linear terms; of more than two classes, for each of them.
+    linear_terms : bool, default=False
+        Whether numeric columns may be terms themselves, as in `RuleFitRegressor`; needs rows.
+    penalty : {"smallest", "cv"}, default="smallest"
+        Of the prices that give at most `max_rules` terms, the smallest, or the one of the least
+        log-loss on rows left out of three folds, which needs rows.
+    n_trees, max_depth, n_bins, max_features, generator, tree_size, learning_rate, source, \
+random_state, n_jobs
+        As in `RuleFitRegressor`. The boosted trees of `source="own"` are those of squared error, of
+        a target of 0 and 1.
+    class_weight : None, "balanced" or dict from classes to weights, default=None
+        Multiplies the weights of rows, as in `MossClassifier`.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted.
+    rules_ : RuleSet, or RuleSets
+        Of two classes, rules for the log-odds of the second; of more, a rule set for each. The
+        whole model unless there are linear terms.
+    linear_ : LinearTerms
+        The linear terms, in log-odds; none by default.
+    alpha_ : float
+        The price; scikit-learn's `C` is one over it and the number of rows. 0 without candidates.
+    candidates_, pool_, n_features_in_, feature_names_in_
+        As in `RuleFitRegressor`. Of more than two classes, these (but for the last two), `linear_`
+        and `alpha_` are by class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = RuleFitClassifier(max_rules=6, n_trees=100).fit(X, y)
+    >>> len(model.rules_) <= 6, model.score(X, y) > 0.9
+    (True, True)
+    """
+
+    _by_class = ("linear_", "alpha_")
+
+    def __init__(
+        self,
+        max_rules: int = defaults.MAX_RULES,
+        *,
+        linear_terms: bool = False,
+        penalty: Penalty = "smallest",
+        n_trees: int = defaults.N_TREES,
+        max_depth: int = defaults.MAX_DEPTH,
+        n_bins: int = defaults.N_BINS,
+        max_features: float = defaults.MAX_FEATURES,
+        generator: Any = "forest",
+        tree_size: float = 4,
+        learning_rate: float = 0.01,
+        source: Source = "pool",
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_rules = max_rules
+        self.linear_terms = linear_terms
+        self.penalty = penalty
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.n_bins = n_bins
+        self.max_features = max_features
+        self.generator = generator
+        self.tree_size = tree_size
+        self.learning_rate = learning_rate
+        self.source = source
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _choose(self, candidates: Candidates, rows: Rows | None) -> ChosenRules:
+        terms, by_row = LinearTerms.none(), None
+        if self._reads_rows():
+            rows, terms = self._read(rows)
+            linear = terms.columns(rows.table) * terms.factors if len(terms) else None
+            by_row = Logistic.by_row(candidates, rows, linear)
+        # Of rules alone, rows with the same columns count as one, which is much faster.
+        loss = by_row if by_row is not None and self.linear_terms else Logistic.of_rules(candidates)
+        points = points_of(loss, self.max_rules)
+        point = points[-1]
+        if by_row is not None and self.penalty == "cv":
+            point = _best_of_logistic(points, by_row)
+        self.alpha_ = point.alpha
+        _warn_if_cut_short(point, loss.null_loss)
+        rules, slopes = np.split(point.weights, [len(candidates)])
+        self.linear_ = terms.weighed(slopes * terms.factors)
+        return ChosenRules.of_weights(rules, loss.intercept(point.weights))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return log-odds of the second class (rows,), or of each of several (rows, classes).
+
+        Those of `rules_`, plus the linear terms if any.
+        """
+        table = self._features(X)
+        totals = self.rules_.decision_function(table)
+        if not self.linear_terms:
+            return totals
+        if isinstance(self.linear_, LinearTerms):
+            return totals + self.linear_.predict(table)
+        linear = [terms.predict(table) for terms in self.linear_.values()]
+        return totals + np.column_stack(linear).astype(np.float64)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class, in the order of `classes_`: (rows, classes)."""
+        if not self.linear_terms:
+            return super().predict_proba(X)
+        chances = expit(self.decision_function(X))
+        if chances.ndim == 1:
+            return np.column_stack([1.0 - chances, chances])
+        chances = np.maximum(chances, np.finfo(np.float64).tiny)
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
+# --- what they choose -----------------------------------------------------------------------------
 
 
 def points_of(loss: Loss, size: int, *, n_alphas: int = N_ALPHAS) -> list[LassoPoint]:
@@ -293,8 +423,43 @@ def points_of(loss: Loss, size: int, *, n_alphas: int = N_ALPHAS) -> list[LassoP
     return [point for point in followed if point.size <= size]
 
 
-def _best(points: list[LassoPoint], folds: Folds) -> LassoPoint:
-    """Return the point whose penalty has the least error on rows left out."""
+def _warn_if_cut_short(point: LassoPoint, null_loss: float) -> None:
+    if not point.converged:
+        warn_user(
+            f"The descent to the LASSO's weights ended with a gap of {point.gap:.2g} left, of a "
+            f"loss of {null_loss:.4g} without rules; lower max_rules.",
+            SolveLimitWarning,
+        )
+
+
+def _fold_sums(candidates: Candidates, rows: Rows, terms: LinearTerms, n_folds: int) -> Folds:
+    """Return the sums of all rules' columns with linear terms beside them."""
+
+    def more(part: RowRange) -> FloatArray:
+        return terms.columns(rows.table, part) * terms.factors
+
+    everything = np.arange(len(candidates))
+    return Folds.of_rows(candidates, everything, rows, n_folds=n_folds, more=more)
+
+
+def _best_of_squares(points: list[LassoPoint], folds: Folds) -> LassoPoint:
+    """Return the point whose penalty has the smallest squared error on rows left out."""
     alphas = np.array([point.alpha for point in points])
     errors = folds.errors(lambda part: [point.weights for point in lasso_at(part, alphas)])
+    return points[int(np.argmin(errors))]
+
+
+def _best_of_logistic(points: list[LassoPoint], loss: Logistic) -> LassoPoint:
+    """Return the point whose penalty has the smallest log-loss on rows left out.
+
+    The i-th row is in fold i modulo the number of folds, as in `Folds`. Losses are not sums that
+    could be taken apart, so each fold is fitted from its rows.
+    """
+    alphas = np.array([point.alpha for point in points])
+    fold = np.arange(loss.A.shape[1]) % N_FOLDS
+    errors = np.zeros(len(points))
+    for number in range(N_FOLDS):
+        train, test = loss.of_rows(fold != number), loss.of_rows(fold == number)
+        for i, point in enumerate(lasso_at(train, alphas)):
+            errors[i] += test.loss(point.weights, train.intercept(point.weights))
     return points[int(np.argmin(errors))]

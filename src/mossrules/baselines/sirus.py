@@ -1,8 +1,11 @@
-"""SIRUS: the rules that appear in most trees (Benard, Biau, da Veiga and Scornet, 2021)."""
+"""SIRUS: the rules that appear in most trees (Benard, Biau, da Veiga and Scornet, 2021).
+
+`frequent_rules` has the mathematics; here are the two estimators and what they choose.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -10,20 +13,34 @@ from mossrules import defaults
 from mossrules._checks import check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules._warn import warn_user
-from mossrules.baselines._agreement import STEP, settled_trees
-from mossrules.baselines._base import Baseline, BaselineRegressor, Choice, Source, Variant
-from mossrules.baselines._design import Design
-from mossrules.baselines._folds import Folds
-from mossrules.baselines._independence import independent_rules
-from mossrules.baselines._ridge import best_by_folds, best_by_gcv, solve_ridge
+from mossrules.baselines.base import (
+    Baseline,
+    BaselineClassifier,
+    BaselineRegressor,
+    ChosenRules,
+    Source,
+    Variant,
+    require_rows,
+)
+from mossrules.baselines.designs import Design, Folds
+from mossrules.baselines.frequent_rules import (
+    STEP,
+    best_by_folds,
+    best_by_gcv,
+    independent_rules,
+    settled_trees,
+    solve_ridge,
+)
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.canonical_order import Rows
+from mossrules.data.columns import Label
 from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning.fitting import refit_weights
 from mossrules.learning.stability_levels import untied
+from mossrules.model import RuleSet
 
-__all__ = ["FrequentRules", "SirusRegressor"]
+__all__ = ["FrequentRules", "SirusClassifier", "SirusRegressor"]
 
 N_FOLDS = 10
 AGREEMENT = 0.95  # between two forests, on average, when there are enough trees
@@ -54,41 +71,15 @@ class FrequentRules(Baseline):
         parameters = {**generation(self), "inner_nodes": True}
         if self.n_trees != "auto":
             return find_in_rows(rows, **parameters)
-        parameters["random_state"] = resolve_seed(self.random_state)  # a generator moves on
-        asked, n_trees = 0, STEP
-        while True:
-            candidates = find_in_rows(rows, **{**parameters, "n_trees": n_trees})
-            enough = settled_trees(candidates.pool, AGREEMENT, after=asked)
-            if enough == n_trees:
-                return candidates
-            if enough is not None:
-                return find_in_rows(rows, **{**parameters, "n_trees": enough})
-            if n_trees >= MAX_TREES:
-                warn_user(
-                    f"Forests of {n_trees} trees would still not agree to {AGREEMENT:.0%} on the "
-                    "rules to take; the model is that of the last one.",
-                    SolveLimitWarning,
-                )
-                return candidates
-            asked, n_trees = n_trees, 2 * n_trees
+        # One seed for all forests; a random generator would give each another.
+        parameters["random_state"] = resolve_seed(self.random_state)
+        return _grow_until_settled(rows, parameters)
 
-    def _frequent(self, candidates: Candidates) -> int:
-        """Return how many of the candidates, which are sorted, are frequent enough."""
+    def _n_frequent(self, candidates: Candidates) -> int:
+        """Return how many of the candidates, which are sorted, are in more trees than p0 asks."""
         if self.p0 is None:
             return len(candidates)
         return int(np.count_nonzero(candidates.pool.proportions > self.p0))
-
-    def _independent(self, candidates: Candidates) -> tuple[IntArray, Design, FloatArray]:
-        """Return the rules to take, their columns, and what each predicts.
-
-        That is by how much the mean target inside a rule is above that outside.
-        """
-        rules = candidates.pool.rules[: self._frequent(candidates)]
-        support = independent_rules(rules, candidates.binning, self.max_rules)
-        design = Design.of_rules(candidates.statistics).take(support)
-        spread = np.diagonal(design.C)
-        steps = np.divide(design.c, spread, out=np.zeros_like(design.c), where=spread > 0)
-        return support, design, steps
 
 
 class SirusRegressor(FrequentRules, BaselineRegressor):
@@ -104,7 +95,7 @@ class SirusRegressor(FrequentRules, BaselineRegressor):
     max_rules : int, default=15
         Most rules in the model.
     p0 : float or None, default=None
-        Only rules in a larger share of the trees than this are taken.
+        Only rules with a larger tree frequency than this are taken.
     ridge : {"gcv", "cv"} or float, default="gcv"
         Penalty of the published variant, of glmnet's scale for a target of variance 1. "cv" is the
         best on rows left out of ten folds, as in the R package; "gcv", generalised
@@ -115,8 +106,8 @@ class SirusRegressor(FrequentRules, BaselineRegressor):
     max_depth, n_bins, max_features, generator
         The search for candidates, as in `MossRegressor`.
     source : {"pool", "own"}, default="pool"
-        "pool" takes the leaves of the trees for candidates, as `MossRegressor` does; "own" takes
-        inner nodes too, as published.
+        "pool" takes the leaves of the trees as candidates, like `MossRegressor`; "own" takes inner
+        nodes too, as published.
     variant : {"published", "paper"}, default="published"
         "paper" is what the MOSS paper compares with: the most frequent rules without a look at
         dependence, weights of any sign from least squares with a small ridge, and where the last
@@ -182,27 +173,188 @@ class SirusRegressor(FrequentRules, BaselineRegressor):
         if self.ridge not in ("gcv", "cv"):
             check_number("ridge", self.ridge)
 
-    def _choose(self, candidates: Candidates, rows: Rows | None) -> Choice:
+    def _choose(self, candidates: Candidates, rows: Rows | None) -> ChosenRules:
+        n_frequent = self._n_frequent(candidates)
         if self.variant == "paper":
-            most = min(self.max_rules, self._frequent(candidates))
-            return _most_frequent(candidates, most)
-        support, design, steps = self._independent(candidates)
-        w = steps
-        if np.count_nonzero(steps) > 1:
-            outputs = design.scaled(steps)
-            if self.ridge == "cv":
-                folds = Folds.of_rows(candidates, support, rows, n_folds=N_FOLDS)
-                ridge = best_by_folds(outputs, folds.scaled(steps))
-            else:
-                ridge = best_by_gcv(outputs) if self.ridge == "gcv" else float(self.ridge)
-            w = steps * solve_ridge(outputs, ridge)
-        chosen = np.flatnonzero(w)
-        return Choice(support[chosen], w[chosen], design.intercept(w))
+            return _most_frequent(candidates, min(self.max_rules, n_frequent))
+        rules = _take_independent(candidates, n_frequent, self.max_rules)
+        w = rules.steps
+        if np.count_nonzero(w) > 1:
+            w = rules.steps * solve_ridge(rules.outputs, self._penalty(candidates, rules, rows))
+        return rules.with_weights(w)
+
+    def _penalty(
+        self, candidates: Candidates, rules: _IndependentRules, rows: Rows | None
+    ) -> float:
+        if self.ridge == "gcv":
+            return best_by_gcv(rules.outputs)
+        if self.ridge != "cv":
+            return float(self.ridge)
+        rows = require_rows(rows, "Cross-validation needs rows", "choose a penalty without folds")
+        folds = Folds.of_rows(candidates, rules.support, rows, n_folds=N_FOLDS)
+        return best_by_folds(rules.outputs, folds.scaled(rules.steps))
 
 
-def _most_frequent(candidates: Candidates, max_rules: int) -> Choice:
+class SirusClassifier(FrequentRules, BaselineClassifier):
+    """The most frequent rules of a forest, and the mean of their rates.
+
+    As published: a rule is left out if it is a linear combination of more frequent ones (such as a
+    rule and its opposite). Each rule has two rates: how frequent the class is among its rows, and
+    among all others. The probability is the mean of the rules' rates. Effects of SIRUS rules thus
+    add to a probability, not to log-odds: `rules_` has the link "identity".
+
+    A mean of rates is never far from that of all rows: it ranks rows well, but as a probability it
+    is too cautious, and its log-loss is large.
+
+    Parameters
+    ----------
+    max_rules : int, default=15
+        Most rules in the model; of more than two classes, for each of them.
+    p0 : float or None, default=None
+        Only rules with a larger tree frequency than this are taken.
+    n_trees, max_depth, n_bins, max_features, generator, source, random_state, n_jobs
+        As in `SirusRegressor`.
+    class_weight : None, "balanced" or dict from classes to weights, default=None
+        Multiplies the weights of rows, as in `MossClassifier`.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels, sorted.
+    rules_ : RuleSet, or dict
+        Of two classes, rules for the probability of the second; of more, a rule set for each.
+    candidates_, pool_, n_features_in_, feature_names_in_
+        As in `SirusRegressor`; of more than two classes, the first two by class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = SirusClassifier(max_rules=8, n_trees=100).fit(X, y)
+    >>> len(model.rules_), model.score(X, y) > 0.9
+    (8, True)
+    """
+
+    def __init__(
+        self,
+        max_rules: int = defaults.MAX_RULES,
+        *,
+        p0: float | None = None,
+        n_trees: int | Literal["auto"] = defaults.N_TREES,
+        max_depth: int = defaults.MAX_DEPTH,
+        n_bins: int = defaults.N_BINS,
+        max_features: float = defaults.MAX_FEATURES,
+        generator: Any = "forest",
+        source: Source = "pool",
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_rules = max_rules
+        self.p0 = p0
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.n_bins = n_bins
+        self.max_features = max_features
+        self.generator = generator
+        self.source = source
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _choose(self, candidates: Candidates, rows: Rows | None) -> ChosenRules:  # noqa: ARG002
+        rules = _take_independent(candidates, self._n_frequent(candidates), self.max_rules)
+        return rules.with_weights(rules.steps / max(1, len(rules.steps)))
+
+    def _learn(self, rows: Rows | None) -> None:
+        self.rules_ = self._rules_in_target_units(rows)  # it adds up rates, not log-odds
+
+    def _joined(self, by_class: dict[Label, RuleSet]) -> Any:
+        return by_class  # RuleSets are for log-odds
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return by how much the probability of the second class is above one half: (rows,).
+
+        Of more than two classes, the mean rate of the rules of each: (rows, classes).
+        """
+        table = self._features(X)
+        if isinstance(self.rules_, RuleSet):
+            return self.rules_.predict(table) - 0.5
+        return np.column_stack([rules.predict(table) for rules in self.rules_.values()])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class, in the order of `classes_`: (rows, classes).
+
+        Of more than two classes, the mean rate of each is divided by the sum over all.
+        """
+        rates = self.decision_function(X)
+        if rates.ndim == 1:
+            second = np.clip(rates + 0.5, 0.0, 1.0)  # but for rounding it is there
+            return np.column_stack([1.0 - second, second])
+        rates = np.clip(rates, np.finfo(np.float64).tiny, 1.0)
+        return np.asarray(rates / rates.sum(axis=1, keepdims=True))
+
+
+# --- what they choose -----------------------------------------------------------------------------
+
+
+class _IndependentRules(NamedTuple):
+    """The rules that are taken, their columns of 0 and 1, and what each predicts.
+
+    That is by how much the mean target inside a rule is above that outside: its step.
+    """
+
+    support: IntArray
+    design: Design
+    steps: FloatArray
+
+    @property
+    def outputs(self) -> Design:
+        """The columns of what the rules predict."""
+        return self.design.scaled(self.steps)
+
+    def with_weights(self, w: FloatArray) -> ChosenRules:
+        """Return those whose weight is not zero."""
+        used = np.flatnonzero(w)
+        return ChosenRules(self.support[used], w[used], self.design.intercept(w))
+
+
+def _take_independent(candidates: Candidates, n_frequent: int, max_rules: int) -> _IndependentRules:
+    """Return the most frequent rules, less those that depend on more frequent ones."""
+    rules = candidates.pool.rules[:n_frequent]
+    support = independent_rules(rules, candidates.binning, max_rules)
+    design = Design.of_rules(candidates.statistics).take(support)
+    # Least squares on one centred column of 0 and 1 is the mean inside less that outside: c / C.
+    spread = np.diagonal(design.C)
+    steps = np.divide(design.c, spread, out=np.zeros_like(design.c), where=spread > 0)
+    return _IndependentRules(support, design, steps)
+
+
+def _most_frequent(candidates: Candidates, max_rules: int) -> ChosenRules:
     """Return the most frequent rules with weights of least squares, as the MOSS paper has it."""
     statistics = candidates.statistics
     support = np.arange(min(untied(statistics.counts, max_rules), len(candidates)))
     w, intercept = refit_weights(statistics, support)
-    return Choice(support, w * statistics.values[support], intercept)
+    return ChosenRules(support, w * statistics.values[support], intercept)
+
+
+def _grow_until_settled(rows: Rows, parameters: dict[str, Any]) -> Candidates:
+    """Return the candidates of the smallest forest, in thousands of trees, that is settled."""
+    # Doubling costs at most twice the last forest, and trees that are asked about once are not
+    # asked about again; growing a thousand at a time would cost the square of their number.
+    asked, n_trees = 0, STEP
+    while True:
+        candidates = find_in_rows(rows, **{**parameters, "n_trees": n_trees})
+        settled = settled_trees(candidates.pool, AGREEMENT, after=asked)
+        if settled == n_trees:
+            return candidates
+        if settled is not None:
+            return find_in_rows(rows, **{**parameters, "n_trees": settled})
+        if n_trees >= MAX_TREES:
+            warn_user(
+                f"Forests of {n_trees} trees would still not agree to {AGREEMENT:.0%} on the "
+                "rules to take; the model is that of the last one.",
+                SolveLimitWarning,
+            )
+            return candidates
+        asked, n_trees = n_trees, 2 * n_trees

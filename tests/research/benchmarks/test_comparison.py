@@ -7,7 +7,7 @@ from sklearn.linear_model import Lasso
 from sklearn.model_selection import KFold
 
 from mossrules.baselines import SirusRegressor
-from mossrules.baselines._literals import count_literals
+from mossrules.baselines.column_generation import count_literals
 from mossrules.estimators.finding import find_in_rows
 from mossrules.estimators.inputs import read_training
 from mossrules.evaluation import evaluate

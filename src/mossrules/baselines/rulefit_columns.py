@@ -1,4 +1,4 @@
-"""RuleFit's linear terms: numeric columns beside the rules.
+"""RuleFit's columns beside those of 0 and 1: linear terms, and rules with means of one tree.
 
 Notation (shapes in brackets)
     l_j     column j, cut off at its 2.5 % and 97.5 % quantiles, less its mean; 0 where missing
@@ -6,6 +6,10 @@ Notation (shapes in brackets)
 
 A model weighs l_j times 0.4 / s_j: 0.4 is about the standard deviation of a rule, so that neither
 kind of term is cheaper than the other.
+
+The authors of the MOSS paper give a rule the mean target of the first tree that has it, over the
+rows which that tree was grown on. A forest draws how often each row counts in each tree as a
+function of its seed, so what a tree saw can be had again. A mean over all rows is less noisy.
 """
 
 from __future__ import annotations
@@ -14,17 +18,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mossrules._typing import BoolArray, FloatArray
+from mossrules._typing import BoolArray, FloatArray, IntArray
+from mossrules.baselines.designs import row_weights, scaled_target
 from mossrules.candidates.cuts import check_finite
+from mossrules.candidates.kernels.draws import (
+    BOOTSTRAP,
+    POISSON_THRESHOLDS,
+    TREES_PER_DRAW,
+    draw_uniforms,
+    stream_key,
+)
 from mossrules.candidates.rules import format_number
+from mossrules.candidates.search import Candidates
+from mossrules.candidates.statistics import rule_columns
 from mossrules.data.canonical_order import Rows
-from mossrules.data.chunks import RowRange
+from mossrules.data.chunks import RowRange, row_ranges
 from mossrules.data.columns import NUMBERS, Column, Kind
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidColumn
 from mossrules.model.formatting import format_amounts, one_line
 
-__all__ = ["LinearTerms"]
+__all__ = ["LinearTerms", "bootstrap_counts", "first_tree_means"]
 
 TAIL = 0.025
 SPREAD = 0.4
@@ -54,20 +68,21 @@ class LinearTerms:
     @classmethod
     def of_rows(cls, rows: Rows) -> LinearTerms:
         """Return a term of weight zero for each numeric column that varies within its bounds."""
-        found = []
-        weights = np.ones(rows.table.n_rows) if rows.weights is None else rows.weights
+        terms = []
+        weights = row_weights(rows)
         for position, column in enumerate(rows.table.columns):
             if column.kind is not Kind.NUMERIC:
                 continue
             values = _numbers(column, RowRange(0, rows.table.n_rows))
             present = ~np.isnan(values)
             if present.any():
-                found.append((column.name, position, *_figures(values, present, weights)))
-        found = [each for each in found if each[2] < each[3]]
-        if not found:
+                low, high, mean, spread = _summary(values, present, weights)
+                if low < high:
+                    terms.append((column.name, position, low, high, mean, spread, 0.0))
+        if not terms:
             return cls.none()
-        names, positions, *figures = zip(*found, strict=True)
-        return cls(names, positions, *(np.array(each) for each in figures))
+        names, positions, *numbers = zip(*terms, strict=True)
+        return cls(names, positions, *map(np.array, numbers))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -97,7 +112,7 @@ class LinearTerms:
         return LinearTerms(
             tuple(self.names[i] for i in chosen),
             tuple(self.positions[i] for i in chosen),
-            *(each[chosen] for each in (self.low, self.high, self.means, self.spreads, weights)),
+            *(of[chosen] for of in (self.low, self.high, self.means, self.spreads, weights)),
         )
 
     def predict(self, table: Table) -> FloatArray:
@@ -117,17 +132,17 @@ class LinearTerms:
         return "\n".join(lines if self.names else ["No linear terms."])
 
 
-def _figures(
+def _summary(
     values: FloatArray, present: BoolArray, weights: FloatArray
-) -> tuple[float, float, float, float, float]:
-    """Return bounds, mean and spread of a column, and no weight."""
+) -> tuple[float, float, float, float]:
+    """Return bounds, mean and spread of a column."""
     low, high = np.quantile(
         values[present], [TAIL, 1 - TAIL], weights=weights[present], method="inverted_cdf"
     )
     cut = np.clip(values, low, high)
     mean = np.average(cut[present], weights=weights[present])
     variance = np.average(np.where(present, cut - mean, 0.0) ** 2, weights=weights)
-    return float(low), float(high), float(mean), float(np.sqrt(variance)), 0.0
+    return float(low), float(high), float(mean), float(np.sqrt(variance))
 
 
 def _numbers(column: Column, rows: RowRange) -> FloatArray:
@@ -142,3 +157,33 @@ def _numbers(column: Column, rows: RowRange) -> FloatArray:
         return np.full(len(rows), np.nan)
     check_finite(column.name, values)
     return values
+
+
+# --- means of the first tree ----------------------------------------------------------------------
+
+
+def bootstrap_counts(seed: int, tree: int, first_row: int, n_rows: int) -> IntArray:
+    """Return how often a tree of a forest counts each of some rows."""
+    group, offset = divmod(tree, TREES_PER_DRAW)
+    uniforms = np.empty((TREES_PER_DRAW, n_rows), dtype=np.uint16)
+    key = np.uint64(stream_key(np.uint64(seed), BOOTSTRAP, group))
+    draw_uniforms(key, first_row, np.arange(n_rows, dtype=np.uint32), uniforms)
+    counts: IntArray = np.searchsorted(POISSON_THRESHOLDS, uniforms[offset], side="right")
+    return counts
+
+
+def first_tree_means(candidates: Candidates, rows: Rows, seed: int) -> FloatArray:
+    """Return the mean of the scaled target of each rule in its first tree."""
+    pool, binning = candidates.pool, candidates.binning
+    target, weights = scaled_target(rows, candidates.statistics), row_weights(rows)
+    first = np.array([min(trees) for trees in pool.trees])
+    sums, sizes = np.zeros(len(pool)), np.zeros(len(pool))
+    for part in row_ranges(len(target)):
+        span = slice(part.start, part.stop)
+        holds = rule_columns(pool.rules, binning, binning.encode(rows.table, part))
+        for tree in np.unique(first):
+            counts = weights[span] * bootstrap_counts(seed, int(tree), part.start, len(part))
+            of_tree = np.flatnonzero(first == tree)
+            sums[of_tree] += holds[of_tree] @ (counts * target[span])
+            sizes[of_tree] += holds[of_tree] @ counts
+    return np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)

@@ -1,4 +1,9 @@
-"""What all baselines share: where their rules come from, and how a choice becomes a model."""
+"""What all baselines share: where their candidate rules come from, and how weights become a model.
+
+A baseline is a scikit-learn estimator of its own file, which reads parameters, calls functions of
+statistics, patterns and rules (the other modules of this folder, which know no estimator), and
+keeps their answer. What may be touched here: the steps that are the same for all of them.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +24,21 @@ from mossrules.learning.log_odds import share_log_odds
 from mossrules.learning.stability_levels import check_choice
 from mossrules.model import RuleSet
 
-__all__ = ["Baseline", "BaselineClassifier", "BaselineRegressor", "Choice", "Source", "Variant"]
+__all__ = [
+    "Baseline",
+    "BaselineClassifier",
+    "BaselineRegressor",
+    "ChosenRules",
+    "Source",
+    "Variant",
+    "require_rows",
+]
 
 Source = Literal["pool", "own"]
 Variant = Literal["published", "paper"]
 
 
-class Choice(NamedTuple):
+class ChosenRules(NamedTuple):
     """Some of the candidates with weights, for the target of mean 0 and variance 1.
 
     The prediction is the intercept plus the weights of the rules that hold: weights are those of
@@ -37,19 +50,19 @@ class Choice(NamedTuple):
     intercept: float
 
     @classmethod
-    def of_weights(cls, weights: FloatArray, intercept: float) -> Choice:
+    def of_weights(cls, weights: FloatArray, intercept: float) -> ChosenRules:
         """Return the candidates whose weight is not zero, out of one weight for each."""
         support: IntArray = np.flatnonzero(weights)
         return cls(support, weights[support], intercept)
 
 
 class Baseline(RuleEstimator):
-    """A learner to compare with.
+    """A method to compare with.
 
-    `source` says where candidates come from: "pool" is the forest that all learners share, and
-    whose candidates `fit_candidates` takes; "own" is what the learner's authors use.
+    `source` says where candidates come from: "pool" is the forest that all methods share, and
+    whose candidates `fit_candidates` takes; "own" is what the method's authors use.
 
-    A learner adds `_find_own` and `_choose`. It checks its own parameters in `_check_parameters`,
+    A baseline adds `_find_own` and `_choose`. It checks its own parameters in `_check_parameters`,
     after those that are checked here.
     """
 
@@ -61,7 +74,7 @@ class Baseline(RuleEstimator):
         """Return the candidates of `source="own"`; none where there is nothing to find."""
 
     @abstractmethod
-    def _choose(self, candidates: Candidates, rows: Rows | None) -> Choice:
+    def _choose(self, candidates: Candidates, rows: Rows | None) -> ChosenRules:
         """Choose among candidates, of which there is at least one.
 
         `rows` are None where only candidates were given: what needs them says so by an error.
@@ -84,8 +97,8 @@ class Baseline(RuleEstimator):
             return self._find_own(rows)
         return super()._find(rows)
 
-    def _choice(self, rows: Rows | None) -> Choice | None:
-        """Return the choice among the candidates; None where there are none."""
+    def _choose_if_any(self, rows: Rows | None) -> ChosenRules | None:
+        """Return the chosen rules; None where there are no candidates."""
         if rows is None and self.source == "own":
             raise InvalidParameter(
                 "source is 'own', and candidates found before would take its place; call fit, or "
@@ -93,15 +106,15 @@ class Baseline(RuleEstimator):
             )
         return self._choose(self.candidates_, rows) if len(self.candidates_) > 0 else None
 
-    def _in_units(self, rows: Rows | None) -> RuleSet:
-        """Return the chosen rules, their weights in units of the target."""
+    def _rules_in_target_units(self, rows: Rows | None) -> RuleSet:
+        """Return the chosen rules as a rule set, their weights in units of the target."""
         statistics = self.candidates_.statistics
-        choice = self._choice(rows) or Choice.of_weights(np.empty(0), 0.0)
+        chosen = self._choose_if_any(rows) or ChosenRules.of_weights(np.empty(0), 0.0)
         return RuleSet.from_candidates(
             self.candidates_,
-            choice.support,
-            choice.weights * statistics.target_scale,
-            statistics.target_mean + choice.intercept * statistics.target_scale,
+            chosen.support,
+            chosen.weights * statistics.target_scale,
+            statistics.target_mean + chosen.intercept * statistics.target_scale,
             target=self._target_name,
         )
 
@@ -120,33 +133,33 @@ class BaselineRegressor(Baseline, RuleRegressor):
         check_choice("variant", self.variant, get_args(Variant))
 
     def _learn(self, rows: Rows | None) -> None:
-        self.rules_ = self._in_units(rows)
+        self.rules_ = self._rules_in_target_units(rows)
 
 
 class BaselineClassifier(Baseline, RuleClassifier):
-    """A classifier to compare with: weights and intercept of its choice are log-odds.
+    """A classifier to compare with: weights and intercept of its rules are log-odds.
 
     The MOSS paper compares regressors only, so there is one version, that of the authors.
     """
 
     class_weight: Any
-    _figures: tuple[str, ...] = ()  # attributes that a model of several classes has by class
+    _by_class: tuple[str, ...] = ()  # attributes that a model of several classes has by class
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_class_weight(self.class_weight)
 
     def _learn(self, rows: Rows | None) -> None:
-        choice = self._choice(rows)
-        if choice is None:
+        chosen = self._choose_if_any(rows)
+        if chosen is None:
             statistics = self.candidates_.statistics
-            alone = share_log_odds(statistics.target_mean, statistics.n)
-            choice = Choice.of_weights(np.empty(0), alone)
+            log_odds = share_log_odds(statistics.target_mean, statistics.n)
+            chosen = ChosenRules.of_weights(np.empty(0), log_odds)
         self.rules_ = RuleSet.from_candidates(
             self.candidates_,
-            choice.support,
-            choice.weights,
-            choice.intercept,
+            chosen.support,
+            chosen.weights,
+            chosen.intercept,
             target=self._target_name,
             link="logit",
             outcome=self._outcome,
@@ -154,5 +167,12 @@ class BaselineClassifier(Baseline, RuleClassifier):
 
     def _gather(self) -> None:
         super()._gather()
-        for name in self._figures:
+        for name in self._by_class:
             setattr(self, name, {label: getattr(m, name) for label, m in self.estimators_.items()})
+
+
+def require_rows(rows: Rows | None, what: str, instead: str) -> Rows:
+    """Return the rows; refuse to go on without them, with the way out."""
+    if rows is None:
+        raise InvalidParameter(f"{what} and only candidates were given; call fit, or {instead}.")
+    return rows
