@@ -7,10 +7,11 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mossrules._files import replace_file
+from mossrules.checkpoint import CheckpointFile
 from mossrules.exceptions import InvalidFile
 from research.paper.framework import Row
 
@@ -18,6 +19,7 @@ __all__ = ["RECORD", "ROWS", "Record", "as_csv"]
 
 RECORD, ROWS = "record.json", "rows.csv"
 FORMAT, VERSION = "mossrules experiment", 1
+REMEDY = "move it, or choose another --out"
 
 
 @dataclass
@@ -31,40 +33,30 @@ class Record:
     @classmethod
     def open(cls, folder: Path, settings: Mapping[str, Any]) -> Record:
         """Return the record of a folder, or a new one; refuse one of other settings."""
-        path = folder / RECORD
+        file = _file(folder)
         settings = json.loads(json.dumps(settings))  # as they will be read: tuples are lists
-        if not path.exists():
+        if not file.path.exists():
             return cls(folder, settings)
-        found = cls.read(folder)
-        known = found.settings
+        record = cls.read(folder)
+        known = record.settings
         differing = [name for name in settings if known.get(name) != settings[name]]
         if differing or len(known) != len(settings):
             raise InvalidFile(
-                f"{path} is of a run with other settings ({', '.join(differing) or 'more'}); "
-                "move it, or choose another --out."
+                f"{file} is of a run with other settings ({', '.join(differing) or 'more'}); "
+                f"{REMEDY}."
             )
-        return found
+        return record
 
     @classmethod
     def read(cls, folder: Path) -> Record:
         """Return the record of a folder, whatever its settings."""
-        path = folder / RECORD
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            known, tasks = content["settings"], content["tasks"]
-            sound = (content["format"], content["version"]) == (FORMAT, VERSION)
-            sound = sound and isinstance(known, dict) and isinstance(tasks, dict)
-            sound = sound and all(isinstance(rows, list) for rows in tasks.values())
-            sound = sound and all(isinstance(row, dict) for rows in tasks.values() for row in rows)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as reason:
-            raise InvalidFile(
-                f"{path} is no record of an experiment; move it, or choose another --out."
-            ) from reason
-        if not sound:
-            raise InvalidFile(
-                f"{path} is no record that this release reads; move it, or choose another --out."
-            )
-        return cls(folder, known, tasks)
+        file = _file(folder)
+        content = file.read()
+        with file.refuse_damage():
+            settings, tasks = content["settings"], content["tasks"]
+            if not isinstance(settings, dict) or not all(map(_are_rows, tasks.values())):
+                raise TypeError("settings or rows are something else")
+        return cls(folder, settings, tasks)
 
     def keep(self, settled: Callable[[Sequence[Row]], bool]) -> None:
         """Forget tasks that are to be tried again."""
@@ -73,18 +65,21 @@ class Record:
     def add(self, task: str, rows: Sequence[Row]) -> None:
         """Keep what a task has found."""
         self.tasks[task] = list(rows)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "settings": self.settings,
-            "tasks": self.tasks,
-        }
-        replace_file(self.folder / RECORD, json.dumps(content, indent=1))
+        # In lines, for people to look into, and with NaN as Python writes it.
+        content = {"settings": self.settings, "tasks": self.tasks}
+        _file(self.folder).write(content, partial(json.dumps, indent=1))
 
     def rows(self, tasks: Sequence[str]) -> list[Row]:
         """Return what is known of tasks, in their order."""
         return [row for task in tasks for row in self.tasks.get(task, [])]
+
+
+def _file(folder: Path) -> CheckpointFile:
+    return CheckpointFile(folder / RECORD, FORMAT, VERSION, REMEDY)
+
+
+def _are_rows(rows: Any) -> bool:
+    return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
 
 
 def as_csv(rows: Sequence[Row]) -> str:

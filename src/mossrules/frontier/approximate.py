@@ -79,9 +79,9 @@ def _point(problem: Problem, selection: PathPoint, seconds: float) -> FrontierPo
     w[selection.support] = problem.weights(selection.support)
     # Any multipliers give a bound by weak duality; the best ones for these weights cost one search.
     dual = DualPoint.at(here, w, *best_multipliers(here, w))
-    figures = {"lambda_1": selection.lambda_1, "lambda_2": selection.lambda_2}
+    counters = {"lambda_1": selection.lambda_1, "lambda_2": selection.lambda_2}
     reason = "a point of the path over lambda_2"
-    report = Report("coordinate-descent", reason, seconds, float("nan"), figures)
+    report = Report("coordinate-descent", reason, seconds, float("nan"), counters)
     solution = Solution.of(
         here, selection.support, max(0.0, dual.bound), Status.HEURISTIC, report, dual=dual
     )

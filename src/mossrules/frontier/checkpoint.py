@@ -64,6 +64,7 @@ class Checkpoint:
     def fingerprint(self) -> str:
         """A hash of all that a frontier depends on; limits on time only decide how far it gets."""
         p = self.problem
+        # Not `min_stability`: each floor of the run takes its place.
         digest = hashlib.sha256()
         for part in p.data_parts():
             digest.update(part)

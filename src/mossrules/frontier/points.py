@@ -50,6 +50,7 @@ class FrontierPoint:
 
 def point_to_dict(point: FrontierPoint) -> dict[str, Any]:
     """Return a point as plain values."""
+    # Field by field, so that names in files do not change with names in the code.
     solution = point.solution
     return {
         "floor": int(point.floor),

@@ -109,7 +109,7 @@ class Frontier:
     @property
     def dominated(self) -> list[Solution]:
         """Solutions that another equals or beats in both objectives."""
-        kept = {id(solution) for solution in self.points}
+        kept = {id(solution) for solution in self.points}  # several may be equal in all figures
         return [entry.solution for entry in self.entries if id(entry.solution) not in kept]
 
     @property
@@ -213,6 +213,7 @@ class Frontier:
         H1, H2 = self.stability.astype(np.float64), self.loss
         if len(points) < 3:
             return points[0]
+        # The line is gained = given_up here, so their difference is how far a point is below it.
         given_up = (H1[0] - H1) / (H1[0] - H1[-1])
         gained = (H2[0] - H2) / (H2[0] - H2[-1])
         return points[int(np.argmax(gained - given_up))]

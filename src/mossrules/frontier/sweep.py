@@ -135,6 +135,7 @@ def solve_frontier(
     floors = _range_or_floors(problem, epsilons, min_stability, max_stability)
     if chosen == "branch-and-bound":
         compile_kernels()  # now, as it takes a minute that is none of the budget
+    # No limits on time: a later run with more of it may go on from the same file.
     settings = f"{chosen} {options.gap!r} {options.root_cuts} {reuse} {floors}"
     store = None if checkpoint is None else Checkpoint.open(checkpoint, problem, settings)
     total = len(floors) if isinstance(floors, list) else None
@@ -208,6 +209,7 @@ def _floors(problem: SelectionProblem, epsilons: Sequence[int] | IntArray | None
         if len(counts) == 0:
             return [0]
         sequence = epsilon_sequence(counts, problem.max_rules)
+        # Limits on the rules may leave the first floors out of reach.
         reachable = sequence[sequence <= problem.max_stability]
         return [int(floor) for floor in reachable[: defaults.FRONTIER_POINTS]] or [0]
     if not isinstance(epsilons, Iterable):
@@ -262,6 +264,7 @@ class _Run:
     def follow(self, tasks: Sequence[Task]) -> bool:
         """Do the tasks; an interrupt ends the run with what it has. Tell whether all were done."""
         try:
+            # Without threads, so that Ctrl-C is raised in the search and not beside it.
             if self.budget.n_jobs == 1:
                 for task in tasks:
                     self._work(task)
@@ -312,6 +315,7 @@ class _Run:
 
     def _work(self, task: Task) -> None:
         for entry in task:
+            # Listeners too are called with the lock: none has to bear two threads at a time.
             with self.lock:
                 before = self.entries.get(entry.floor)  # of an earlier round, which had less time
                 if before is None or not entry.solution.gap > before.solution.gap:

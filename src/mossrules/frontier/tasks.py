@@ -186,6 +186,7 @@ class Tasks:
 
         def steps(ledger: Ledger) -> Iterator[int]:
             floor = floors.start
+            # One floor at least is solved, however little time there is.
             while floor in floors and not (self.budget.is_spent and self.budget.done):
                 yield floor
                 solution = ledger.solutions[floor]

@@ -129,7 +129,7 @@ def test_a_record_of_other_settings_is_refused(squares, tmp_path):
 def test_a_file_that_is_no_record_is_refused(tmp_path, text):
     """Whatever is wrong with a record, a sentence says so."""
     (tmp_path / RECORD).write_text(text)
-    with pytest.raises(InvalidFile, match="is no record"):
+    with pytest.raises(InvalidFile, match="move it, or choose another --out"):
         Record.open(tmp_path, {"seed": 0})
 
 
