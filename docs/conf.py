@@ -75,7 +75,10 @@ nitpick_ignore_regex = [
         "py:class",
         r"mossrules\.(candidates\.forest\.Step|data\.table\.Table|display\.(report\.(data|render)|plots\.\w+)\.\w+)",
     ),
-    ("py:class", r"mossrules\.(model\.calibration|solver\.selection|solver\.cutting_plane)\.\w+"),
+    (
+        "py:class",
+        r"mossrules\.(model\.calibration|solver\.problems\.selection|solver\.cutting_plane\.loop)\.\w+",
+    ),
     ("py:class", r"Horizontal|Vertical"),
 ]
 

@@ -20,7 +20,7 @@ from mossrules.estimators import MossRegressor
 from mossrules.frontier import approximate_frontier, solve_frontier
 from mossrules.learning.stability_levels import Ties
 from mossrules.solver import Options
-from mossrules.solver.search.coordinate_descent import penalty_grid
+from mossrules.solver.approximate.coordinate_descent import penalty_grid
 from research.paper.datasets import Dataset
 from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import compare, summary_rows

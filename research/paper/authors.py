@@ -16,8 +16,9 @@ import numpy as np
 
 from mossrules.progress import Clock
 from mossrules.solver import Options, Problem, Solution, Status
-from mossrules.solver.cutting_plane.loop import Cut
-from mossrules.solver.cutting_plane.masters import MasterStatus, make_master
+from mossrules.solver.bounds.duality import Cut
+from mossrules.solver.cutting_plane.loop import make_master
+from mossrules.solver.cutting_plane.master import MasterStatus
 from mossrules.solver.options import relative_gap
 from mossrules.solver.result import Report
 

@@ -23,7 +23,7 @@ from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import LicenceLimit, MossError
 from mossrules.progress import Clock
 from mossrules.solver import Options, Problem, Solution, Status
-from mossrules.solver.cutting_plane.masters._base import linear_limits, load, run_interruptibly
+from mossrules.solver.cutting_plane.master import linear_limits, load, run_interruptibly
 from mossrules.solver.result import Report
 from mossrules.statistics import Statistics
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mossrules.exceptions import InvalidFile, InvalidParameter
 from mossrules.frontier import Frontier, FrontierPoint, frontier_from_json, frontier_to_json
 from mossrules.solver import Solution, Status
-from mossrules.solver.bounds.verification import DualPoint
+from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.result import Report
 
 FOUND = [status for status in Status if status is not Status.INFEASIBLE]

@@ -16,11 +16,10 @@ from mossrules._typing import FloatArray
 from mossrules.frontier.points import FrontierPoint
 from mossrules.frontier.result import Frontier
 from mossrules.progress import Clock
-from mossrules.solver.bounds.relaxation import best_multipliers
-from mossrules.solver.bounds.verification import DualPoint
+from mossrules.solver.approximate.coordinate_descent import PathPoint, penalised_path, penalty_grid
+from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.problems.squared import Problem, refuse_other_losses
 from mossrules.solver.result import Report, Solution, Status
-from mossrules.solver.search.coordinate_descent import PathPoint, penalised_path, penalty_grid
 
 __all__ = ["approximate_frontier", "excess_loss"]
 
@@ -75,10 +74,8 @@ def approximate_frontier(
 def _point(problem: Problem, selection: PathPoint, seconds: float) -> FrontierPoint:
     """Return a selection as a point at the floor of its own stability."""
     here = problem.at(problem.stability(selection.support))
-    w = np.zeros(problem.m)
-    w[selection.support] = problem.weights(selection.support)
     # Any multipliers give a bound by weak duality; the best ones for these weights cost one search.
-    dual = DualPoint.at(here, w, *best_multipliers(here, w))
+    dual = DualPoint.of_selection(here, selection.support)
     counters = {"lambda_1": selection.lambda_1, "lambda_2": selection.lambda_2}
     reason = "a point of the path over lambda_2"
     report = Report("coordinate-descent", reason, seconds, float("nan"), counters)

@@ -29,7 +29,8 @@ from mossrules.frontier.points import (
     read_numbers,
     read_positions,
 )
-from mossrules.solver.cutting_plane.loop import Cut, CutPool
+from mossrules.solver.bounds.duality import Cut
+from mossrules.solver.cutting_plane.loop import CutPool
 from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = ["Checkpoint"]

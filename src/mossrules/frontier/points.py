@@ -14,7 +14,7 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.checkpoint import read_count, read_number, read_truth
-from mossrules.solver.bounds.verification import DualPoint
+from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.result import Report, Solution, Status
 
 __all__ = [

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from mossrules._checks import check_number
 from mossrules._typing import IntArray
 from mossrules.exceptions import InvalidParameter
-from mossrules.solver.bounds.verification import DualPoint
+from mossrules.solver.approximate.coordinate_descent import solve_by_coordinate_descent
+from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.cutting_plane.loop import CutPool, solve_by_cutting_plane
 from mossrules.solver.options import Clock, Method, Options
 from mossrules.solver.problems.logistic import LogisticProblem
@@ -17,10 +18,8 @@ from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Report, Solution
 from mossrules.solver.search.branch_and_bound import compile_kernels, solve_by_branch_and_bound
-from mossrules.solver.search.coordinate_descent import solve_by_coordinate_descent
 from mossrules.solver.search.group_branching import solve_limited
 from mossrules.solver.search.logistic import solve_logistic_by_branch_and_bound
-from mossrules.solver.search.logistic_descent import solve_logistic_by_descent
 from mossrules.solver.search.logistic_groups import solve_logistic_limited
 
 __all__ = ["solve"]
@@ -82,12 +81,11 @@ def solve(
     known = check_number("bound", bound, minimum=0.0)
     if chosen == "cutting-plane":
         outcome = solve_by_cutting_plane(problem, options, clock=clock, start=support, cuts=cuts)
-    elif isinstance(problem, LogisticProblem):
-        outcome = _solve_logistic(problem, chosen, options, clock=clock, start=support, bound=known)
+    elif chosen == "coordinate-descent":
+        outcome = solve_by_coordinate_descent(problem, options, clock=clock, start=support)
     else:
-        assert isinstance(problem, Problem)  # noqa: S101  there are two losses
-        outcome = _solve_squared(
-            problem, chosen, options, clock=clock, start=support, dual=dual, bound=known
+        outcome = _branch_and_bound(
+            problem, options, clock=clock, start=support, dual=dual, bound=known
         )
     report = Report(chosen, reason, clock.elapsed(), options.gap, outcome.counters)
     if outcome.support is None:
@@ -102,9 +100,8 @@ def solve(
     )
 
 
-def _solve_squared(
-    problem: Problem,
-    method: Method,
+def _branch_and_bound(
+    problem: SelectionProblem,
     options: Options,
     *,
     clock: Clock,
@@ -112,34 +109,16 @@ def _solve_squared(
     dual: DualPoint | None,
     bound: float,
 ) -> Outcome:
-    """Choose by one of the methods that are for the squared loss alone."""
-    if method == "coordinate-descent":
-        return solve_by_coordinate_descent(problem, options, clock=clock, start=start)
-    if problem.constraints is not None:
-        return solve_limited(problem, options, clock=clock, start=start, bound=bound)
-    return solve_by_branch_and_bound(
-        problem, options, clock=clock, start=start, dual=dual, bound=bound
-    )
-
-
-def _solve_logistic(
-    problem: LogisticProblem,
-    method: Method,
-    options: Options,
-    *,
-    clock: Clock,
-    start: IntArray | None,
-    bound: float,
-) -> Outcome:
-    """Choose by one of the methods that are for the logistic loss alone."""
-    if method == "coordinate-descent":
-        return solve_logistic_by_descent(problem, options, clock=clock, start=start)
-    search = (
-        solve_logistic_by_branch_and_bound
-        if problem.constraints is None
-        else solve_logistic_limited
-    )
-    return search(problem, options, clock=clock, start=start, bound=bound)
+    """Search by the tree that is for the loss and the limits of a problem."""
+    known: dict[str, Any] = {"clock": clock, "start": start, "bound": bound}
+    if isinstance(problem, LogisticProblem):
+        if problem.constraints is None:
+            return solve_logistic_by_branch_and_bound(problem, options, **known)
+        return solve_logistic_limited(problem, options, **known)
+    assert isinstance(problem, Problem)  # noqa: S101  there are two losses
+    if problem.constraints is None:
+        return solve_by_branch_and_bound(problem, options, dual=dual, **known)
+    return solve_limited(problem, options, **known)
 
 
 def start_positions(problem: SelectionProblem, start: Solution | IntArray) -> IntArray:

@@ -15,7 +15,8 @@ import numpy as np
 
 from mossrules._deprecated import Renamed
 from mossrules._typing import FloatArray, IntArray
-from mossrules.solver.bounds.verification import DualPoint, Verification, verify_claim
+from mossrules.solver.bounds.duality import DualPoint
+from mossrules.solver.bounds.verification import Verification, verify_claim
 from mossrules.solver.options import relative_gap
 from mossrules.solver.problems.selection import SelectionProblem
 

@@ -14,7 +14,7 @@ from mossrules.display.plots import EffortDisplay
 from mossrules.exceptions import InvalidParameter, MissingDependency, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint, approximate_frontier, solve_frontier
 from mossrules.solver import Options, Status
-from mossrules.solver.cutting_plane.masters._base import Master
+from mossrules.solver.cutting_plane.master import Master
 from mossrules.solver.problems.squared import LinearConstraints
 from mossrules.solver.result import Report, Solution
 from support.cases import hard_problem

@@ -6,7 +6,7 @@ import pytest
 
 from mossrules import MossRegressor, RuleSet
 from mossrules.evaluation import evaluate
-from mossrules.solver.search.coordinate_descent import penalised_path, penalty_grid
+from mossrules.solver.approximate.coordinate_descent import penalised_path, penalty_grid
 from research.paper.approximate import SweptRegressor
 from research.paper.framework import ExperimentContext
 from research.paper.measuring import mean_of, mean_ranks

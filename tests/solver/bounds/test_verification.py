@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mossrules.solver import LinearConstraints, Options, Problem, Solution, Status, solve
-from mossrules.solver.bounds.verification import Check, DualPoint, Verification
+from mossrules.solver.bounds.duality import DualPoint
+from mossrules.solver.bounds.verification import Check, Verification
 from mossrules.solver.result import Report
 from support.cases import hard_problem, wild_problem
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from mossrules.exceptions import MissingDependency, MossError
-from mossrules.solver.cutting_plane.masters import MasterStatus, _base, make_master
-from mossrules.solver.cutting_plane.masters._base import linear_limits, run_interruptibly
-from mossrules.solver.cutting_plane.masters.highs import HighsMaster
-from mossrules.solver.cutting_plane.masters.scip import ScipMaster
+from mossrules.solver.cutting_plane import master as any_master
+from mossrules.solver.cutting_plane.highs import HighsMaster
+from mossrules.solver.cutting_plane.loop import make_master
+from mossrules.solver.cutting_plane.master import MasterStatus, linear_limits, run_interruptibly
+from mossrules.solver.cutting_plane.scip import ScipMaster
 from mossrules.solver.options import Options
 from mossrules.solver.problems.squared import LinearConstraints, Problem
 
@@ -292,7 +293,7 @@ def test_ctrl_c_is_not_taken_for_the_target(monkeypatch):
     """A search that has reached its target when Ctrl-C comes is an interrupted one."""
     pytest.importorskip("highspy")
     master = hard_master("highs")
-    monkeypatch.setattr(_base, "run_interruptibly", lambda run, _: run() or True)
+    monkeypatch.setattr(any_master, "run_interruptibly", lambda run, _: run() or True)
     found = master.solve(seconds=60.0, gap=0.0, target=1.0)
     assert master._reached
     assert found.status is MasterStatus.INTERRUPTED
@@ -303,7 +304,7 @@ def test_a_master_that_finishes_as_it_is_stopped_is_stopped(monkeypatch):
     pytest.importorskip("highspy")
     master = make_master(make_problem(), Options())
     master.add_cut(100.0, -np.ones(6))
-    monkeypatch.setattr(_base, "run_interruptibly", lambda run, _: run() or True)
+    monkeypatch.setattr(any_master, "run_interruptibly", lambda run, _: run() or True)
     found = master.solve(seconds=60.0, gap=0.0)
     assert found.status is MasterStatus.INTERRUPTED
     assert found.bound == pytest.approx(98.0)

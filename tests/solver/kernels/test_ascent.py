@@ -11,7 +11,7 @@ from sklearn.datasets import load_diabetes
 
 from mossrules import find_candidates
 from mossrules.solver import Options, Problem, solve
-from mossrules.solver.bounds.relaxation import best_multipliers, dual_bound
+from mossrules.solver.bounds.duality import best_multipliers, dual_bound
 from mossrules.solver.kernels.relaxation import (
     ascend,
     gather,

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver import LogisticProblem
-from mossrules.solver.bounds.relaxation import best_multipliers, dual_bound
+from mossrules.solver.bounds.duality import best_multipliers, dual_bound
 from mossrules.solver.problems.logistic import INTERCEPT
 from mossrules.solver.problems.quadratic_model import QuadraticModel
 from support.oracles import (

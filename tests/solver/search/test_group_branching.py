@@ -9,8 +9,7 @@ from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import solve_frontier
 from mossrules.solver import LinearConstraints, Options, Problem, Status, solve
 from mossrules.solver.bounds.constraint_duals import constraint_multipliers
-from mossrules.solver.bounds.relaxation import dual_bound
-from mossrules.solver.cutting_plane.loop import Cut
+from mossrules.solver.bounds.duality import Cut, dual_bound
 from mossrules.solver.options import Clock
 from mossrules.solver.search.group_branching import solve_limited
 from mossrules.solver.search.instance import Instance

@@ -12,8 +12,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from mossrules._typing import IntArray
-from mossrules.solver.bounds.verification import DualPoint
-from mossrules.solver.cutting_plane.loop import Cut
+from mossrules.solver.bounds.duality import Cut, DualPoint
 from mossrules.solver.options import relative_gap
 from mossrules.solver.problems.selection import SelectionProblem
 

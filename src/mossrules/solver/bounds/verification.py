@@ -1,75 +1,30 @@
 """Checking a solution without the solver: by the plain definitions, and by weak duality.
 
 A bound that a single dual point proves is checked in full: any w and multipliers will do, and
-evaluating them takes a few lines (`relaxation.dual_bound`). What a tree of nodes or an integer
+evaluating them takes a few lines (`duality.dual_bound`). What a tree of nodes or an integer
 master adds to that is named as not checked. One test can still refute it: no neighbour of the
 selection may have a loss below the bound.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
-from mossrules.solver.bounds.relaxation import dual_bound
+from mossrules.solver.bounds.duality import DualPoint, dual_bound
 from mossrules.solver.options import relative_gap
 from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 
-__all__ = ["Check", "DualPoint", "Verification", "verify_claim"]
+__all__ = ["Check", "Verification", "verify_claim"]
 
 TOLERANCE = 1e-9  # relative
 ROUNDING = 1e-11  # of the loss without rules: no loss is known better than this
 MOST_PROMISING = 20  # exchanges of each rule that are tried, where each takes a fit of its own
 MASTER = 1e-6  # relative: integer masters that are asked for no gap leave about this
-
-
-@dataclass(frozen=True, eq=False)
-class DualPoint:
-    """Weights and multipliers that prove a lower bound on the loss, and what they prove.
-
-    `fixed_in` and `fixed_out` are rules that the floor alone decides.
-
-    See Also
-    --------
-    mossrules.solver.Solution : Has one, as `dual`.
-    mossrules.solver.Verification : Recomputes what it proves.
-    """
-
-    rules: IntArray  #: with a weight that is not zero
-    weights: FloatArray  #: of these rules
-    lam: float  #: price of one more rule
-    mu: float  #: price of one more count of stability
-    bound: float  #: what they prove
-    fixed_in: IntArray
-    fixed_out: IntArray
-    prices: FloatArray = field(default_factory=lambda: np.empty(0))  #: of limits on rules
-
-    @classmethod
-    def at(
-        cls,
-        problem: SelectionProblem,
-        w: FloatArray,
-        lam: float,
-        mu: float,
-        *,
-        fixed_in: IntArray | None = None,
-        fixed_out: IntArray | None = None,
-        prices: FloatArray | None = None,
-    ) -> DualPoint:
-        """Return the dual point of weights (m,) and multipliers, its bound by the plain formula."""
-        none = np.empty(0, dtype=np.int64)
-        fixed_in = none if fixed_in is None else fixed_in
-        fixed_out = none if fixed_out is None else fixed_out
-        prices = np.empty(0) if prices is None else prices
-        bound = dual_bound(
-            problem, w, lam, mu, prices=prices, fixed_in=fixed_in, fixed_out=fixed_out
-        )
-        rules = np.flatnonzero(w)
-        return cls(rules, w[rules], float(lam), float(mu), bound, fixed_in, fixed_out, prices)
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""The paper's outer approximation, with the integer solvers of others."""
+"""The paper's cutting plane: its loop, and one file for each integer solver behind it."""

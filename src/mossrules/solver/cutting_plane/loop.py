@@ -20,52 +20,33 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter, MossError, NothingFound
-from mossrules.solver.cutting_plane.masters import Master, MasterResult, MasterStatus, make_master
+from mossrules.solver.bounds.duality import Cut
+from mossrules.solver.cutting_plane.gurobi import GurobiMaster
+from mossrules.solver.cutting_plane.highs import HighsMaster
+from mossrules.solver.cutting_plane.master import Master, MasterResult, MasterStatus
+from mossrules.solver.cutting_plane.scip import ScipMaster
 from mossrules.solver.options import Clock, Options, Snapshot, relative_gap
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.result import Outcome, Status
 
-__all__ = ["Cut", "CutPool", "solve_by_cutting_plane"]
+__all__ = ["CutPool", "make_master", "solve_by_cutting_plane"]
 
 ROUNDING = 1e-6  # relative; a master whose figures disagree by more has failed
 
+# Each loads the package behind it only when a master is made.
+MASTERS: dict[str, type[Master]] = {
+    "highs": HighsMaster,
+    "scip": ScipMaster,
+    "gurobi": GurobiMaster,
+}
+
+
+def make_master(problem: SelectionProblem, options: Options, *, scale: float = 1.0) -> Master:
+    """Return the master that the options name; `scale` is the size of the losses to expect."""
+    return MASTERS[options.master](problem, options, scale=scale)
+
 
 # --- cuts ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """The tangent of H2 at z."""
-
-    value: float
-    gradient: FloatArray
-    z: FloatArray
-
-    @classmethod
-    def at_support(cls, problem: SelectionProblem, support: IntArray) -> Cut:
-        """Return the tangent at a selection."""
-        z = np.zeros(problem.m)
-        z[support] = 1.0
-        return cls(*problem.tangent_at(support), z)
-
-    @classmethod
-    def at_point(cls, problem: SelectionProblem, z: FloatArray) -> Cut:
-        """Return the tangent at any point of [0, 1]^m."""
-        return cls(*problem.tangent(z), z)
-
-    @property
-    def constant(self) -> float:
-        """The cut is nu >= constant + gradient'z."""
-        return self.value - float(self.gradient @ self.z)
-
-    def add_to(self, master: Master) -> None:
-        """Demand the cut of a master, with no slope steeper than a selection can tell.
-
-        H2 is never negative and slopes never positive, so a rule with a slope below -constant ends
-        the demand by itself, and one of -constant does the same. A solver's tolerance counts as
-        often as the slope says: slopes of 1e4 have let one prove too much by 1e-7.
-        """
-        master.add_cut(self.constant, np.maximum(self.gradient, -max(0.0, self.constant)))
 
 
 @dataclass(eq=False)
@@ -186,7 +167,7 @@ class _Search:
             return Status.OPTIMAL
         master = make_master(self.problem, self.options, scale=scale)
         for cut in self.cuts:
-            cut.add_to(master)
+            master.add_cut(cut.constant, cut.slopes)
         if not self._cut_root(master):
             return Status.INFEASIBLE
         self.root_bound = self.bound
@@ -281,7 +262,7 @@ class _Search:
     def _cut(self, cut: Cut, master: Master | None) -> None:
         self.cuts.add(cut)
         if master is not None:
-            cut.add_to(master)
+            master.add_cut(cut.constant, cut.slopes)
 
     def _compare(self, support: IntArray) -> None:
         """Keep a selection if it is feasible and the best so far."""

@@ -170,6 +170,20 @@ class SelectionProblem(ABC):
         _check_floor(other)
         return other
 
+    def possible_rules(self) -> IntArray:
+        """Return the rules of any selection that meets size, floor and fixings, ascending.
+
+        Limits `A z <= b` are left aside.
+        """
+        counts, fixed = self.counts, np.array(self.fixed_in, dtype=np.int64)
+        rules_left = self.size - len(fixed)
+        if rules_left == 0:
+            return fixed
+        largest = np.sort(counts[self.free])[::-1][: rules_left - 1]
+        needed = self.min_stability - self.stability(fixed) - int(largest.sum())
+        free = self.free[counts[self.free] >= needed]
+        return np.union1d(np.union1d(fixed, free), self.most_stable).astype(np.int64)
+
     # --- selections -------------------------------------------------------------------------------
 
     def stability(self, support: IntArray) -> int:

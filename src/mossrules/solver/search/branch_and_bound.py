@@ -18,7 +18,7 @@ import numpy as np
 
 from mossrules._typing import IntArray
 from mossrules.exceptions import InvalidParameter
-from mossrules.solver.bounds.verification import DualPoint
+from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.kernels.search import DONE, OUT_OF_SLOTS, raise_floor, run
 from mossrules.solver.kernels.state import (
     IMPROVED,

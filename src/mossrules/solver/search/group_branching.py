@@ -19,8 +19,7 @@ import numpy as np
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.solver.bounds.constraint_duals import constraint_multipliers
-from mossrules.solver.bounds.verification import DualPoint
-from mossrules.solver.cutting_plane.loop import Cut
+from mossrules.solver.bounds.duality import Cut, DualPoint
 from mossrules.solver.options import Clock, Options, Snapshot
 from mossrules.solver.problems.linear_constraints import LinearConstraints
 from mossrules.solver.problems.selection import SelectionProblem

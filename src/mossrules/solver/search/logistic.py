@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mossrules._typing import AnyArray, FloatArray, IntArray
-from mossrules.solver.bounds.verification import DualPoint
+from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.kernels.branching import choose_rule, drop_weights, learn
 from mossrules.solver.kernels.fixing import fix_by_bound, put_in, put_out
 from mossrules.solver.kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
@@ -43,9 +43,8 @@ from mossrules.solver.options import Clock, Options, Snapshot
 from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.quadratic_model import QuadraticModel
 from mossrules.solver.result import Outcome, Status
-from mossrules.solver.search.heuristics import Incumbent
+from mossrules.solver.search.heuristics import Incumbent, local_search
 from mossrules.solver.search.instance import Instance
-from mossrules.solver.search.logistic_descent import local_search, possible_rules
 
 __all__ = ["LogisticTree", "solve_logistic_by_branch_and_bound"]
 
@@ -215,7 +214,7 @@ class LogisticTree:
 
     def prepare(self, start: IntArray | None) -> None:
         """Leave out what the floor decides, find a good selection, and set up the root there."""
-        rules = possible_rules(self.problem)
+        rules = self.problem.possible_rules()
         problem = self.problem
         most_stable = None if problem.constraints is None else problem.most_stable_feasible
         here = problem.reduced(rules, problem.fixed_in, most_stable_feasible=most_stable)

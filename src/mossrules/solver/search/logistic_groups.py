@@ -6,7 +6,7 @@ import numpy as np
 
 from mossrules._typing import IntArray
 from mossrules.exceptions import InfeasibleProblem
-from mossrules.solver.bounds.verification import DualPoint
+from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.options import Clock, Options
 from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.selection import SelectionProblem

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
-from mossrules.solver.bounds.verification import DualPoint
+from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.kernels.fixing import fix_by_bound
 from mossrules.solver.kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
 from mossrules.solver.kernels.limits import fix_by_conditions

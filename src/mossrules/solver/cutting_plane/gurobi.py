@@ -9,7 +9,7 @@ import numpy as np
 
 from mossrules._typing import FloatArray
 from mossrules.exceptions import LicenceLimit, MossError
-from mossrules.solver.cutting_plane.masters._base import (
+from mossrules.solver.cutting_plane.master import (
     TOLERANCE,
     Master,
     MasterResult,

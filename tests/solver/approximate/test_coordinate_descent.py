@@ -6,16 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mossrules.exceptions import InvalidParameter
-from mossrules.solver.kernels.descent import descend
-from mossrules.solver.options import Clock, Options
-from mossrules.solver.problems.squared import LinearConstraints, Problem
-from mossrules.solver.result import Status
-from mossrules.solver.search import coordinate_descent
-from mossrules.solver.search.coordinate_descent import (
+from mossrules.solver.approximate import coordinate_descent
+from mossrules.solver.approximate.coordinate_descent import (
     penalised_path,
     penalty_grid,
     solve_by_coordinate_descent,
 )
+from mossrules.solver.kernels.descent import descend
+from mossrules.solver.options import Clock, Options
+from mossrules.solver.problems.squared import LinearConstraints, Problem
+from mossrules.solver.result import Status
 from support.oracles import brute_force, random_problem
 
 SEEDS = st.integers(0, 10**6)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
-from mossrules.solver.bounds.relaxation import best_multipliers, dual_bound
+from mossrules.solver.bounds.duality import best_multipliers, dual_bound
 from mossrules.solver.problems.squared import LinearConstraints, Problem
 from support.oracles import brute_force, random_problem
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 
 from mossrules._typing import FloatArray
-from mossrules.solver.cutting_plane.masters._base import (
+from mossrules.solver.cutting_plane.master import (
     NEGLIGIBLE,
     TOLERANCE,
     Master,

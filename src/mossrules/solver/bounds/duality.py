@@ -18,6 +18,7 @@ and the best z for the right-hand side, under both conditions, is bounded by its
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.solver.problems.selection import SelectionProblem
 
-__all__ = ["Multipliers", "best_multipliers", "dual_bound"]
+__all__ = ["Cut", "DualPoint", "Multipliers", "best_multipliers", "dual_bound"]
 
 
 class Multipliers(NamedTuple):
@@ -98,6 +99,94 @@ def best_multipliers(
         if line.slope == 0:
             break
     return Multipliers(parts.best_lam(mu), mu)
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    """Weights and multipliers that prove a lower bound on the loss, and what they prove.
+
+    `fixed_in` and `fixed_out` are rules that the floor alone decides.
+
+    See Also
+    --------
+    mossrules.solver.Solution : Has one, as `dual`.
+    mossrules.solver.Verification : Recomputes what it proves.
+    """
+
+    rules: IntArray  #: with a weight that is not zero
+    weights: FloatArray  #: of these rules
+    lam: float  #: price of one more rule
+    mu: float  #: price of one more count of stability
+    bound: float  #: what they prove
+    fixed_in: IntArray
+    fixed_out: IntArray
+    prices: FloatArray = field(default_factory=lambda: np.empty(0))  #: of limits on rules
+
+    @classmethod
+    def at(
+        cls,
+        problem: SelectionProblem,
+        w: FloatArray,
+        lam: float,
+        mu: float,
+        *,
+        fixed_in: IntArray | None = None,
+        fixed_out: IntArray | None = None,
+        prices: FloatArray | None = None,
+    ) -> DualPoint:
+        """Return the dual point of weights (m,) and multipliers, its bound by the plain formula."""
+        none = np.empty(0, dtype=np.int64)
+        fixed_in = none if fixed_in is None else fixed_in
+        fixed_out = none if fixed_out is None else fixed_out
+        prices = np.empty(0) if prices is None else prices
+        bound = dual_bound(
+            problem, w, lam, mu, prices=prices, fixed_in=fixed_in, fixed_out=fixed_out
+        )
+        rules = np.flatnonzero(w)
+        return cls(rules, w[rules], float(lam), float(mu), bound, fixed_in, fixed_out, prices)
+
+    @classmethod
+    def of_selection(cls, problem: SelectionProblem, support: IntArray) -> DualPoint:
+        """Return the dual point of a selection's weights, at the multipliers best for them."""
+        w = np.zeros(problem.m)
+        w[support] = problem.weights(support)
+        return cls.at(problem, w, *best_multipliers(problem, w))
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """The tangent of H2 at z."""
+
+    value: float
+    gradient: FloatArray
+    z: FloatArray
+
+    @classmethod
+    def at_support(cls, problem: SelectionProblem, support: IntArray) -> Cut:
+        """Return the tangent at a selection."""
+        z = np.zeros(problem.m)
+        z[support] = 1.0
+        return cls(*problem.tangent_at(support), z)
+
+    @classmethod
+    def at_point(cls, problem: SelectionProblem, z: FloatArray) -> Cut:
+        """Return the tangent at any point of [0, 1]^m."""
+        return cls(*problem.tangent(z), z)
+
+    @property
+    def constant(self) -> float:
+        """The cut is nu >= constant + gradient'z."""
+        return self.value - float(self.gradient @ self.z)
+
+    @property
+    def slopes(self) -> FloatArray:
+        """The gradient, no steeper than a selection can tell.
+
+        H2 is never negative and slopes never positive, so a rule with a slope below -constant ends
+        the cut's demand by itself, and one of -constant does the same. A solver's tolerance counts
+        as often as the slope says: slopes of 1e4 have let one prove too much by 1e-7.
+        """
+        return np.maximum(self.gradient, -max(0.0, self.constant))
 
 
 # --- the parts of the formula -------------------------------------------------------------------

@@ -11,6 +11,9 @@ outside is the lambda_1 at which descent moves again, so there is no grid to cho
 in one or a few at a time. The way back, by the smallest score inside, gives a second selection.
 lambda_2 then rises from 0 until the floor on counts is met. Selections are cut or filled to the
 size, and rules are swapped for ones with more counts where a selection stays below the floor.
+
+The logistic loss has no such gain in closed form. For it the path runs on squared problems that
+touch it: first at no weights, then at the best selection so far, until the loss falls no more.
 """
 
 from __future__ import annotations
@@ -25,13 +28,16 @@ import numpy as np
 from mossrules._checks import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
-from mossrules.solver.bounds.relaxation import best_multipliers
-from mossrules.solver.bounds.verification import DualPoint
+from mossrules.solver.approximate.repair import lifted, resized
+from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.kernels.descent import descend
 from mossrules.solver.options import Clock, Options, Snapshot
+from mossrules.solver.problems.logistic import LogisticProblem
+from mossrules.solver.problems.quadratic_model import QuadraticModel
+from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Status
-from mossrules.solver.search.repair import lifted, resized
+from mossrules.solver.search.heuristics import MAX_ROUNDS, WORTHWHILE, Incumbent
 
 __all__ = ["PathPoint", "penalised_path", "penalty_grid", "solve_by_coordinate_descent"]
 
@@ -54,30 +60,69 @@ class PathPoint(NamedTuple):
 
 
 def solve_by_coordinate_descent(
-    problem: Problem, options: Options, *, clock: Clock, start: IntArray | None = None
+    problem: SelectionProblem, options: Options, *, clock: Clock, start: IntArray | None = None
 ) -> Outcome:
     """Return a good feasible selection and a valid, though rarely close, lower bound.
 
     When the time is over the best selection so far is returned; there always is one: the first is
     `start`, feasible or not, or else what greedy filling gives, brought to the size and the floor.
-    `counters` have the penalties of the path that led to the selection (yy/2 and 0 for the first).
+    `counters` have the penalties of the path that led to the selection of the squared loss (yy/2
+    and 0 for the first), or the squared problems that were made to touch the logistic one.
     """
-    _refuse_constraints(problem)
+    _refuse_limits(problem)
+    if isinstance(problem, LogisticProblem):
+        support, counters = _descend_on_logistic(problem, options, clock, start)
+    else:
+        assert isinstance(problem, Problem)  # noqa: S101  there are two losses
+        search = _descend_on_squared(problem, options, clock, start)
+        support = search.best.support
+        counters = {
+            "sweeps": search.descent.sweeps,
+            "penalties": search.descent.penalties,
+            "lambda_1": search.best.lambda_1,
+            "lambda_2": search.best.lambda_2,
+        }
+    dual = DualPoint.of_selection(problem, support)
+    return Outcome(support, max(0.0, dual.bound), Status.HEURISTIC, counters, dual)
+
+
+def _descend_on_squared(
+    problem: Problem, options: Options, clock: Clock, start: IntArray | None
+) -> _Search:
+    """Return the search over the penalties, at its end."""
     search = _Search(problem, clock, options)
-    first = _allowed(problem, () if start is None else start)
+    first = _with_fixings(problem, () if start is None else start)
     search.offer(PathPoint(resized(problem, first), _no_rule_price(problem), 0.0))
     search.run()
-    best = search.best
-    w = np.zeros(problem.m)
-    w[best.support] = problem.weights(best.support)
-    dual = DualPoint.at(problem, w, *best_multipliers(problem, w))
-    counters = {
-        "sweeps": search.descent.sweeps,
-        "penalties": search.descent.penalties,
-        "lambda_1": best.lambda_1,
-        "lambda_2": best.lambda_2,
-    }
-    return Outcome(best.support, max(0.0, dual.bound), Status.HEURISTIC, counters, dual)
+    return search
+
+
+def _descend_on_logistic(
+    problem: LogisticProblem, options: Options, clock: Clock, start: IntArray | None
+) -> tuple[IntArray, dict[str, float]]:
+    """Return the best selection on squared problems that touch the logistic one, and counters."""
+    rules = problem.possible_rules()
+    here = problem.reduced(rules, problem.fixed_in)
+    model = QuadraticModel.of(here)
+    best = Incumbent(here.most_stable, here.loss(here.most_stable))
+    sweeps, rounds, w = 0, 0, np.zeros(here.m + 1)
+    given = None if start is None else np.searchsorted(rules, np.intersect1d(start, rules))
+    while rounds < MAX_ROUNDS:
+        rounds += 1
+        squared = model.squared_problem(model.point(w))
+        search = _descend_on_squared(squared, options, clock, given)
+        sweeps += search.descent.sweeps
+        support = search.best.support
+        support = support[support < here.m]  # the intercept's column is the last, and always in
+        loss = here.loss(support)
+        better = loss < best.loss * (1.0 - WORTHWHILE)
+        best.offer(support, loss)
+        if (rounds > 1 and not better) or clock.left() <= 0:
+            break
+        w = model.weights(best.support)
+        model = model.curved_at(w) if model.is_cheap else model
+        given = np.append(best.support, here.m)
+    return rules[best.support], {"sweeps": float(sweeps), "rounds": float(rounds)}
 
 
 def penalised_path(
@@ -87,7 +132,7 @@ def penalised_path(
 
     The floor plays no part: lambda_2 stands for it. When the time is over the list ends early.
     """
-    _refuse_constraints(problem)
+    _refuse_limits(problem)
     clock = Clock(None) if clock is None else clock
     descent = _Descent(problem, clock)
     points: list[PathPoint] = []
@@ -282,13 +327,13 @@ class _Descent:
 # --- fixings and limits ---------------------------------------------------------------------------
 
 
-def _allowed(problem: Problem, start: Iterable[int]) -> IntArray:
+def _with_fixings(problem: Problem, start: Iterable[int]) -> IntArray:
     """Return a selection with the fixings kept."""
     kept = (set(map(int, start)) | set(problem.fixed_in)) - set(problem.fixed_out)
     return np.array(sorted(kept), dtype=np.int64)
 
 
-def _refuse_constraints(problem: Problem) -> None:
+def _refuse_limits(problem: SelectionProblem) -> None:
     if problem.is_limited:
         raise InvalidParameter(
             "Coordinate descent keeps neither limits `A z <= b` nor signs of weights; use "

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mossrules.solver.approximate.repair import _Exchange, lifted, resized
 from mossrules.solver.problems.squared import Problem
-from mossrules.solver.search.repair import _Exchange, lifted, resized
 from support.oracles import random_problem
 
 SEEDS = st.integers(0, 10**6)

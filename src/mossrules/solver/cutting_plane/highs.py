@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mossrules._typing import FloatArray
-from mossrules.solver.cutting_plane.masters._base import (
+from mossrules.solver.cutting_plane.master import (
     NEGLIGIBLE,
     TOLERANCE,
     Master,

@@ -1,0 +1,1 @@
+"""Good selections quickly, and without a proof: the paper's approximate algorithm."""
