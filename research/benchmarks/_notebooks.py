@@ -29,8 +29,9 @@ from mossrules.candidates.rules import Rule, condition_of_step
 from mossrules.candidates.search import Candidates, encode_rows
 from mossrules.data.canonical_order import Rows
 from mossrules.data.table import Table
-from mossrules.learning.fitting import refit_weights
-from mossrules.learning.stability_levels import at_stability, method_for, pose_problem, untied
+from mossrules.learning.fit import build_problem
+from mossrules.learning.squared_error import refit_weights
+from mossrules.learning.stability_levels import at_stability, count_untied, method_for
 from mossrules.model import RuleSet
 from mossrules.solver import Options, solve
 from mossrules.solver.kernels.descent import descend
@@ -151,10 +152,7 @@ class Unmerged(NamedTuple):
 def choose_exactly(model: MossRegressor, candidates: Candidates) -> ChosenRules:
     """Return the choice of MOSS, which needs no distinct rules."""
     statistics = candidates.statistics
-    problem = pose_problem(
-        candidates, max_rules=model.max_rules, ties=model.ties, gamma=model.gamma
-    )
-    problem = at_stability(problem, model.stability)
+    problem = at_stability(build_problem(candidates, model.settings()), model.stability)
     method = method_for(problem, model.stability, "auto")
     support = solve(problem, method, Options(gap=model.gap, time_limit=model.time_limit)).support
     w, intercept = refit_weights(statistics, support)
@@ -170,7 +168,7 @@ def fire_on_even_prices(candidates: Candidates, max_rules: int) -> RuleSet:
     statistics = candidates.statistics
     path = FirePath.of_rules(statistics, gamma=1.1)
     even = np.linspace(path.prices[0], path.prices[-1], len(path.prices))
-    point = replace(path, prices=even).follow(untied(statistics.counts, max_rules))
+    point = replace(path, prices=even).follow(count_untied(statistics.counts, max_rules))
     choice = ChosenRules.of_weights(path.weights(point.w), path.intercept(point.w))
     return RuleSet.from_candidates(
         candidates,
@@ -194,7 +192,7 @@ def reward_counts(candidates: Candidates, max_rules: int, rho: float) -> RuleSet
     spread = np.sqrt(np.diagonal(design.C) / design.n)
     factors = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
     scaled = design.scaled(factors)
-    most = untied(statistics.counts, max_rules)
+    most = count_untied(statistics.counts, max_rules)
     w, r = np.zeros(design.m), scaled.c.copy()
     inside = np.zeros(design.m, dtype=bool)
     best = w.copy()

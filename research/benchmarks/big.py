@@ -116,8 +116,8 @@ def write_rows(path: str, n_rows: int) -> None:
 def measure(path: str, n_trees: int = N_TREES) -> dict[str, Any]:
     """Return the seconds of each step from a file to a rule set, and the peak memory."""
     from mossrules import MossRegressor  # noqa: PLC0415  nothing heavy in the parent
-    from mossrules.estimators.finding import find_in_rows, generation  # noqa: PLC0415
-    from mossrules.estimators.inputs import stream_training  # noqa: PLC0415
+    from mossrules.learning.candidate_search import find_in_rows, generation  # noqa: PLC0415
+    from mossrules.learning.inputs import stream_training  # noqa: PLC0415
 
     warm_up()
     model = MossRegressor(n_trees=n_trees, n_jobs=THREADS)

@@ -21,8 +21,8 @@ from sklearn.model_selection import KFold
 from mossrules.baselines.registry import METHODS
 from mossrules.candidates.search import Candidates
 from mossrules.data.canonical_order import Rows
-from mossrules.estimators.finding import find_in_rows
-from mossrules.estimators.inputs import read_training
+from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.inputs import read_training
 from mossrules.stability import empirical_stability
 from research.benchmarks._comparison_page import (
     BASE,

@@ -17,9 +17,9 @@ from mossrules.learning.constraints import (
     AtMostPerFeature,
     Constraint,
     OnlyUp,
-    limit_problem,
+    apply_constraints,
 )
-from mossrules.learning.stability_levels import GAMMA_ROWS
+from mossrules.learning.squared_error import GAMMA_ROWS
 from mossrules.solver import Options, Problem, Solution, Status, solve
 from research.benchmarks._data import read_mixed, warm_up
 from research.benchmarks._harness import THREADS, Bound, Figure, Report, Row
@@ -100,7 +100,7 @@ def compare(name: str, settings: Settings) -> list[Row]:
     plain = Problem(candidates.statistics, max_rules=MAX_RULES, gamma=gamma)
     rows = []
     for demand in demands(candidates):
-        problem = limit_problem(plain, candidates, [demand])
+        problem = apply_constraints(plain, candidates, [demand])
         for share in settings.shares:
             floored = problem.at(int(share * problem.max_stability))
             rows.append({"dataset": name, "constraint": repr(demand), "share": share})

@@ -19,8 +19,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mossrules.estimators import MossRegressor
-from mossrules.estimators.folds import Split, split_rows
-from mossrules.estimators.inputs import read_training
+from mossrules.evaluation.folds import Split, split_rows
+from mossrules.learning.inputs import read_training
 from mossrules.learning.stability_levels import Stability
 from research.paper.beyond_tables import draw, tables
 from research.paper.datasets import NUMBERS_OF, Dataset

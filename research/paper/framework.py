@@ -18,7 +18,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from mossrules.estimators.inputs import without as less
+from mossrules.learning.inputs import without as less
 from research.paper.datasets import Dataset, load_dataset
 from research.paper.protocols import Protocol
 

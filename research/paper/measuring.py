@@ -10,8 +10,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from mossrules._typing import FloatArray
-from mossrules.estimators.folds import Split
 from mossrules.evaluation import Evaluation, evaluate
+from mossrules.evaluation.folds import Split
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.model import RuleSet
 from mossrules.solver import Problem, Status

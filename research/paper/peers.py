@@ -21,10 +21,10 @@ from sklearn.metrics import r2_score
 from mossrules._cached import cached_property
 from mossrules._typing import CodeArray, FloatArray, IntArray
 from mossrules.candidates.rules import Rule
-from mossrules.estimators.folds import split_rows
-from mossrules.estimators.inputs import read_training
+from mossrules.evaluation.folds import split_rows
 from mossrules.evaluation.learners import Source
 from mossrules.exceptions import SolveLimitWarning
+from mossrules.learning.inputs import read_training
 from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability import Agreement
 from mossrules.stability.identity import SAME_ROWS, matches, pairwise

@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 
 from mossrules import MossRegressor, RuleSet, evaluate_frontier
 from mossrules.estimators import candidates_for, generation
-from mossrules.estimators.evaluated import Rule
+from mossrules.evaluation.frontier_evaluation import SelectionCriterion
 from mossrules.stability import empirical_stability
 from research.benchmarks._data import read_mixed
 
@@ -33,7 +33,7 @@ FOLDS = 5
 POINTS = 11
 SECONDS = 60.0  # for the inner folds of an outer one
 FIXED = ("high", "medium", 1.0)
-CHOICES = (*FIXED, *get_args(Rule))
+CHOICES = (*FIXED, *get_args(SelectionCriterion))
 
 
 def measure(name: str) -> dict[object, tuple[float, float, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -26,3 +27,10 @@ def check_number(
         bound = f"greater than {above:g}" if minimum is None else f"of at least {minimum:g}"
         raise InvalidParameter(f"{name} is {value!r}; pass a finite number {bound}.")
     return float(value)
+
+
+def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
+    """Refuse a value that is not among the choices."""
+    if not any(value is choice or value == choice for choice in choices):
+        listed = ", ".join(map(repr, choices))
+        raise InvalidParameter(f"{name} is {value!r}; choose from {listed}.")

@@ -17,8 +17,8 @@ from mossrules.learning.constraints import (
     OnlyDown,
     OnlyUp,
     OwnDirection,
+    apply_constraints,
     check_constraints,
-    limit_problem,
     required_rules,
 )
 
@@ -35,7 +35,7 @@ __all__ = [
     "OnlyDown",
     "OnlyUp",
     "OwnDirection",
+    "apply_constraints",
     "check_constraints",
-    "limit_problem",
     "required_rules",
 ]

@@ -12,8 +12,8 @@ from mossrules.baselines.base import BaselineRegressor, ChosenRules
 from mossrules.baselines.designs import Design
 from mossrules.baselines.paths import largest_alpha, lasso_path, solve_lasso
 from mossrules.estimators import candidates_for
-from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.exceptions import InvalidParameter
+from mossrules.learning.candidate_search import find_in_rows, generation
 
 
 @st.composite

@@ -12,8 +12,8 @@ from mossrules.baselines.rulefit import N_FOLDS
 from mossrules.candidates.statistics import rule_columns
 from mossrules.data.table import Table
 from mossrules.estimators import candidates_for
-from mossrules.estimators.finding import generation
 from mossrules.exceptions import InvalidParameter
+from mossrules.learning.candidate_search import generation
 
 THREE = (SirusClassifier, RuleFitClassifier, GlrmClassifier)
 

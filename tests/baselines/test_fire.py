@@ -23,7 +23,7 @@ from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.rules import Range, Rule
 from mossrules.estimators import candidates_for, generation
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
-from mossrules.learning.stability_levels import untied
+from mossrules.learning.stability_levels import count_untied
 from support.oracles import encode, generalised_lasso_bound, holds
 
 CONVEX = 1e12  # the gamma at which the concave penalty is the lasso's, to all digits
@@ -379,7 +379,7 @@ def test_the_model_is_the_point_of_the_path(diabetes, variant):
         if variant == "published"
         else FirePath.of_rules(candidates.statistics, gamma=1.1)
     )
-    most = 6 if variant == "published" else untied(candidates.statistics.counts, 6)
+    most = 6 if variant == "published" else count_untied(candidates.statistics.counts, 6)
     point = path.follow(most)
     weights = path.weights(point.w)
     assert model.price_ == point.strength

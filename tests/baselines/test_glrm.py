@@ -26,7 +26,7 @@ from mossrules.candidates.rules import Levels, Range, Rule
 from mossrules.candidates.statistics import compute_statistics
 from mossrules.estimators import candidates_for, generation
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
-from mossrules.learning.stability_levels import untied
+from mossrules.learning.stability_levels import count_untied
 from support.oracles import encode, holds
 
 WIDE = 10_000  # a beam that keeps everything
@@ -297,7 +297,7 @@ def test_the_model_is_the_point_of_the_path(diabetes, source, variant):
     model = GlrmRegressor(6, source=source, variant=variant, n_trees=60, random_state=1).fit(X, y)
     candidates = model.candidates_
     prices = prices_in_proportion(0.2) if variant == "published" else prices_of_length(0.005)
-    most = 6 if variant == "published" else untied(candidates.statistics.counts, 6)
+    most = 6 if variant == "published" else count_untied(candidates.statistics.counts, 6)
     assert (most < 6) == ((source, variant) == ("pool", "paper"))
     point = choose_rules(
         Design.of_rules(candidates.statistics), candidates.pool.rules, prices, most

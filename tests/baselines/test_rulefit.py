@@ -22,7 +22,7 @@ from mossrules.data.chunks import row_ranges
 from mossrules.data.table import Table
 from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidColumn, InvalidParameter, SolveLimitWarning
-from mossrules.learning.stability_levels import untied
+from mossrules.learning.stability_levels import count_untied
 
 LIMIT = {"max_iter": 200_000, "tol": 1e-12}  # of scikit-learn's descent
 
@@ -116,7 +116,7 @@ def test_the_path_may_come_back(monkeypatch):
 def test_the_choice_of_the_paper_is_on_its_path(diabetes, candidates, k):
     """The first of scikit-learn's thousand points with the size that ties leave, on raw columns."""
     X, y = diabetes
-    size = untied(candidates.statistics.counts, k)
+    size = count_untied(candidates.statistics.counts, k)
     R = holds(candidates, X)
     M = R * (R.T @ scaled(y) / R.sum(axis=0))
     alphas = np.geomspace(1, 1e-3, 1000)[:400] * np.abs(M.T @ scaled(y)).max() / len(y)
@@ -190,7 +190,7 @@ def test_the_paper_may_take_means_of_the_first_tree(diabetes):
 
 def test_where_no_point_has_the_size_there_are_fewer(candidates, monkeypatch):
     """If the path jumps over the size, the last point before it is taken; else the first."""
-    size = untied(candidates.statistics.counts, 6)
+    size = count_untied(candidates.statistics.counts, 6)
 
     def choose(sizes):
         points = [

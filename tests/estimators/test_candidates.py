@@ -6,8 +6,9 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import FittedEnsemble, MossRegressor, find_candidates
-from mossrules.estimators import base, candidates_for, finding, generation
+from mossrules.estimators import base, candidates_for, generation
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
+from mossrules.learning import candidate_search
 
 SEARCH = {"n_trees": 60, "max_depth": 2, "n_bins": 6, "max_features": 0.5, "random_state": 4}
 
@@ -87,7 +88,7 @@ def test_sharing_candidates_reads_no_rows(candidates, monkeypatch):
     for module, name in [
         (base, "read_training"),
         (base, "find_in_rows"),
-        (finding, "find_candidates"),
+        (candidate_search, "find_candidates"),
     ]:
         monkeypatch.setattr(module, name, None)
     models = [MossRegressor(k, stability=0.8).fit_candidates(candidates) for k in (2, 4)]

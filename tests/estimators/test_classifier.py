@@ -21,7 +21,7 @@ from mossrules.display.plots import (
 from mossrules.estimators import candidates_for, generation
 from mossrules.exceptions import InvalidParameter, InvalidTarget, UnsupportedType
 from mossrules.learning.constraints import Decreasing, NeverUse, OnlyUp, OwnDirection
-from mossrules.learning.log_odds import REFIT_RIDGE, platt, refit_log_odds
+from mossrules.learning.log_loss import REFIT_RIDGE, platt, refit_log_odds
 from mossrules.patterns import Patterns
 
 

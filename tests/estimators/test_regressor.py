@@ -13,7 +13,8 @@ from mossrules.data import columns
 from mossrules.data.canonical_order import MOST_REPEATS
 from mossrules.estimators import base
 from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError, SolveLimitWarning
-from mossrules.learning.stability_levels import GAMMA_ROWS, untied
+from mossrules.learning.squared_error import GAMMA_ROWS
+from mossrules.learning.stability_levels import count_untied
 from mossrules.solver import Status
 from support.model_cases import MAKERS, wild_table
 
@@ -171,7 +172,7 @@ def test_any_solver_finds_as_good_a_choice(diabetes):
 )
 def test_ties_at_the_end_are_left_out_together(counts, max_rules, left):
     """Of rules that tie at the edge of the largest selection, either all or none may be in it."""
-    assert untied(np.array(counts), max_rules) == left
+    assert count_untied(np.array(counts), max_rules) == left
 
 
 def test_dropping_ties_makes_shorter_rule_sets(diabetes):

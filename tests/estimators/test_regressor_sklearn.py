@@ -147,7 +147,7 @@ def test_showing_a_model_computes_nothing(diabetes):
     assert "MossRegressor" in model._repr_html_()
     model.fit(X, y)
     assert "MossRegressor" in model._repr_html_()
-    assert model._frontiers == {}
+    assert model.fitted_.frontiers == {}
     assert "frontier_" not in dir(model)
 
 

@@ -13,8 +13,8 @@ from mossrules.data.canonical_order import settle_rows
 from mossrules.data.files import row_groups, scan_files
 from mossrules.data.table import split_target
 from mossrules.estimators import candidates_for
-from mossrules.estimators.inputs import stream_training
 from mossrules.exceptions import InvalidFile, InvalidTable, InvalidTarget, MissingColumns
+from mossrules.learning.inputs import stream_training
 
 N = 700
 

@@ -20,7 +20,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from mossrules import FittedEnsemble, MossRegressor, RuleSet, find_candidates
 from mossrules.baselines import FireRegressor, GlrmRegressor, RuleFitRegressor, SirusRegressor
-from mossrules.estimators import moss
 from mossrules.evaluation import Evaluation, LearnerFold, evaluate, learners
 from mossrules.exceptions import (
     InvalidFile,
@@ -29,6 +28,7 @@ from mossrules.exceptions import (
     SolveLimitWarning,
     UnsupportedType,
 )
+from mossrules.learning import fit
 from mossrules.solver import Status, solve
 from mossrules.stability import empirical_stability, nogueira
 
@@ -497,13 +497,13 @@ def test_a_second_run_goes_on(diabetes, tmp_path, counted, monkeypatch):
 def test_a_choice_that_was_interrupted_is_no_result(diabetes, tmp_path, monkeypatch):
     """Ctrl-C within a choice, which then has what was found so far, ends the run unrecorded."""
 
-    def interrupted(*problem):
-        return replace(solve(*problem), status=Status.INTERRUPTED)
+    def interrupted(*problem, **how):
+        return replace(solve(*problem, **how), status=Status.INTERRUPTED)
 
     path = tmp_path / "record.json"
     models = {"ridge": Ridge(), "MOSS": MossRegressor(3, **QUICK)}
     with monkeypatch.context() as patch:
-        patch.setattr(moss, "solve", interrupted)
+        patch.setattr(fit, "solve", interrupted)
         for n_jobs in (1, 2):
             with pytest.raises(KeyboardInterrupt), pytest.warns(SolveLimitWarning):
                 evaluate(models, *diabetes, cv=3, checkpoint=path, n_jobs=n_jobs)

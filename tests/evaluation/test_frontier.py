@@ -23,11 +23,12 @@ import mossrules
 from mossrules import MossRegressor, evaluate_frontier
 from mossrules.data.canonical_order import settle_rows
 from mossrules.data.table import split_target
-from mossrules.estimators import cross_validation
-from mossrules.estimators.cross_validation import LEAST_SHARE, read_shares
-from mossrules.estimators.evaluated import FoldPoint, FrontierEvaluation
-from mossrules.estimators.folds import split_rows
+from mossrules.evaluation import trade_off
+from mossrules.evaluation import trade_off as cross_validation
+from mossrules.evaluation.folds import split_rows
+from mossrules.evaluation.frontier_evaluation import FoldPoint, FrontierEvaluation
 from mossrules.exceptions import InvalidParameter, MossError
+from mossrules.learning.stability_levels import LEAST_SHARE, read_shares
 from mossrules.solver import Status
 from mossrules.stability import empirical_stability, nogueira
 
@@ -447,16 +448,16 @@ def test_the_time_begins_with_the_first_choice(diabetes, monkeypatch):
 
 def test_a_search_that_was_interrupted_ends_the_evaluation(diabetes, monkeypatch):
     """Ctrl-C in the search of the last floor leaves a whole frontier, and is heard all the same."""
-    original, calls = MossRegressor._solve_floors, []
+    original, calls = trade_off.solve_floors, []
 
-    def interrupted(model, floors, gap, **how):
+    def interrupted(problem, floors, settings, gap, **how):
         calls.append(floors)
-        frontier = original(model, floors, gap, **how)
+        frontier = original(problem, floors, settings, gap, **how)
         last = frontier.entries[-1]
         stopped = replace(last, solution=replace(last.solution, status=Status.INTERRUPTED))
         return replace(frontier, entries=(*frontier.entries[:-1], stopped))
 
-    monkeypatch.setattr(MossRegressor, "_solve_floors", interrupted)
+    monkeypatch.setattr(trade_off, "solve_floors", interrupted)
     with pytest.raises(KeyboardInterrupt):
         evaluate_frontier(small(), *diabetes, cv=3, points=3, n_jobs=1)
     assert len(calls) == 1

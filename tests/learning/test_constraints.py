@@ -22,10 +22,10 @@ from mossrules.learning.constraints import (
     OnlyDown,
     OnlyUp,
     OwnDirection,
+    apply_constraints,
     check_constraints,
-    limit_problem,
 )
-from mossrules.learning.stability_levels import at_stability, floors_of
+from mossrules.learning.stability_levels import at_stability, stability_floors
 from mossrules.solver import Options, Problem, Status, solve
 from support.oracles import signed_loss
 
@@ -130,7 +130,7 @@ def test_each_rule_goes_its_own_way_and_none_better_do(few, share):
     """Under OwnDirection no weight is against the mean of its rule, at the loss of brute force."""
     data = few.statistics
     plain = Problem(data, max_rules=5, gamma=1.0)
-    problem = limit_problem(plain, few, [OwnDirection()])
+    problem = apply_constraints(plain, few, [OwnDirection()])
     problem = problem.at(int(share * problem.max_stability))
     solution = solve(problem, options=Options(gap=0.0))
     free = solve(plain.at(problem.min_stability), options=Options(gap=0.0))
@@ -170,7 +170,7 @@ def test_the_answer_keeps_the_constraint_and_is_the_best_that_does(few, kind, sh
     """For each kind, the selection satisfies it and has the loss of brute force."""
     constraint, says, pushes = KINDS[kind]
     plain = Problem(few.statistics, max_rules=3, gamma=0.1)
-    problem = limit_problem(plain, few, check_constraints(constraint))
+    problem = apply_constraints(plain, few, check_constraints(constraint))
     problem = problem.at(int(share * problem.max_stability))
     solution = solve(problem, options=Options(gap=0.0))
     assert solution.status is Status.OPTIMAL
@@ -188,7 +188,7 @@ def test_several_constraints_are_kept_together(few):
     constraints = [NeverUse("s5"), AtMostPerFeature(2), AtMostFeatures(2), OnlyUp("bmi"),
                    MustInclude(AGED)]  # fmt: skip
     plain = Problem(few.statistics, max_rules=4, gamma=0.1)
-    problem = limit_problem(plain, few, constraints)
+    problem = apply_constraints(plain, few, constraints)
     solution = solve(problem, options=Options(gap=0.0))
 
     def says(rules):
@@ -320,14 +320,15 @@ def test_frontiers_and_selections_keep_the_constraints(diabetes):
 def test_without_limits_the_floors_are_those_of_the_paper(few):
     """Constraints that only leave rules out leave the sequence of those that remain."""
     plain = Problem(few.statistics, max_rules=3, gamma=0.1)
-    assert floors_of(plain)[0] == plain.max_stability_unlimited
-    limited = limit_problem(plain, few, [AtMostPerFeature(1)])
-    floors = floors_of(limited)
+    assert stability_floors(plain)[0] == plain.max_stability_unlimited
+    limited = apply_constraints(plain, few, [AtMostPerFeature(1)])
+    floors = stability_floors(limited)
     assert floors[0] == limited.max_stability < plain.max_stability_unlimited
     assert (np.diff(floors) < 0).all()
     assert at_stability(limited, 1.0).min_stability == limited.max_stability
     assert (
-        floors_of(limit_problem(plain, few, [NeverUse("bmi")]))[0] < plain.max_stability_unlimited
+        stability_floors(apply_constraints(plain, few, [NeverUse("bmi")]))[0]
+        < plain.max_stability_unlimited
     )
 
 
@@ -381,14 +382,14 @@ def test_constraints_read_as_they_are_written():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (NeverUse("bmmi"), "did you mean 'bmi'"),
-        (OnlyUp("xyz"), "'xyz', which is no feature; there are 10"),
-        (Increasing("xyz"), "'xyz', which is no feature; there are 10"),
+        (NeverUse("bmmi"), "Did you mean 'bmi'"),
+        (OnlyUp("xyz"), "'xyz', which is not a column. There are 10"),
+        (Increasing("xyz"), "'xyz', which is not a column. There are 10"),
         (MustInclude("bmi > 99"), "'bmi > 99' must be in, but is not among"),
         (MustInclude(Rule.of([Range("nobody", low=2)])), "there is no column 'nobody'"),
         (MustInclude(Rule.of([Levels("bmi", frozenset(["a"]))])), "column 'bmi' has an order"),
         (MustInclude(Rule.of([Range("bmi", low=60)])), "holds on no row"),
-        (["NeverUse"], "pass objects of mossrules.learning.constraints"),
+        (["NeverUse"], "pass objects of mossrules.constraints"),
         ("NeverUse", "pass a list of constraints"),
         (7, "pass a list of constraints"),
     ],
@@ -439,7 +440,7 @@ def test_a_constraint_more_never_lowers_the_loss(few):
     plain = Problem(few.statistics, max_rules=3, gamma=0.1)
     given = [AtMostFeatures(3), AtMostPerFeature(2), OnlyUp("bmi"), NeverUse("s5")]
     losses = [
-        solve(limit_problem(plain, few, given[:n]), options=Options(gap=0.0)).loss
+        solve(apply_constraints(plain, few, given[:n]), options=Options(gap=0.0)).loss
         for n in range(len(given) + 1)
     ]
     assert losses == sorted(losses)

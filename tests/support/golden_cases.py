@@ -779,7 +779,7 @@ def solved_problems_of_classes() -> Figures:
     options = Options(gap=0.01, time_limit=None)
     return {
         "plain": of_solution(solve(problem, options=options)),
-        "floor": of_solution(solve(problem.at(problem.eps_max * 8 // 10), options=options)),
+        "floor": of_solution(solve(problem.at(problem.max_stability * 8 // 10), options=options)),
         "descent": of_solution(solve(problem, "coordinate-descent", options)),
     }
 

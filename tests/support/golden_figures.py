@@ -129,7 +129,7 @@ def of_problem(problem: Any) -> dict[str, Any]:
         "max_rules": problem.max_rules,
         "gamma": plain(problem.gamma),
         "min_stability": int(problem.min_stability),
-        "eps_max": int(problem.eps_max),
+        "eps_max": int(problem.max_stability),
         "null_loss": plain(problem.null_loss),
         "fixed_in": sorted(map(int, problem.fixed_in)),
         "fixed_out": of_lines(map(str, sorted(map(int, problem.fixed_out)))),

@@ -12,16 +12,15 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from mossrules._checks import check_integer
+from mossrules._checks import check_choice, check_integer
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates.search import Candidates
 from mossrules.data.canonical_order import Rows
 from mossrules.data.labels import check_class_weight
 from mossrules.data.streams import Streamed
-from mossrules.estimators.base import RuleClassifier, RuleEstimator, RuleRegressor
+from mossrules.estimators.base import RuleClassifier, RuleEstimator, RuleRegressor, by_class
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.log_odds import share_log_odds
-from mossrules.learning.stability_levels import check_choice
+from mossrules.learning.log_loss import share_log_odds
 from mossrules.model import RuleSet
 
 __all__ = [
@@ -62,7 +61,7 @@ class Baseline(RuleEstimator):
     `source` says where candidates come from: "pool" is the forest that all methods share, and
     whose candidates `fit_candidates` takes; "own" is what the method's authors use.
 
-    A baseline adds `_find_own` and `_choose`. It checks its own parameters in `_check_parameters`,
+    A baseline adds `_find_own` and `_choose`. It checks its own parameters in `check_parameters`,
     after those that are checked here.
     """
 
@@ -80,22 +79,25 @@ class Baseline(RuleEstimator):
         `rows` are None where only candidates were given: what needs them says so by an error.
         """
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
         check_integer("max_rules", self.max_rules)
         check_choice("source", self.source, get_args(Source))
 
     @property
-    def _finds_alone(self) -> bool:
+    def has_own_candidates(self) -> bool:
+        """Whether its candidates are its own: those of its authors."""
         return self.source == "own"
 
     @property
     def _needs_rows(self) -> bool:
         return True
 
-    def _find(self, rows: Rows | Streamed) -> Candidates:
-        if self._finds_alone and isinstance(rows, Rows):
+    def find_candidates(self, rows: Rows | Streamed) -> Candidates:
+        """Return the candidates that `fit` finds in rows that were read."""
+        if self.has_own_candidates and isinstance(rows, Rows):
             return self._find_own(rows)
-        return super()._find(rows)
+        return super().find_candidates(rows)
 
     def _choose_if_any(self, rows: Rows | None) -> ChosenRules | None:
         """Return the chosen rules; None where there are no candidates."""
@@ -128,8 +130,9 @@ class BaselineRegressor(Baseline, RuleRegressor):
 
     variant: Variant
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
+        super().check_parameters()
         check_choice("variant", self.variant, get_args(Variant))
 
     def _learn(self, rows: Rows | None) -> None:
@@ -145,8 +148,9 @@ class BaselineClassifier(Baseline, RuleClassifier):
     class_weight: Any
     _by_class: tuple[str, ...] = ()  # attributes that a model of several classes has by class
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
+        super().check_parameters()
         check_class_weight(self.class_weight)
 
     def _learn(self, rows: Rows | None) -> None:
@@ -165,10 +169,9 @@ class BaselineClassifier(Baseline, RuleClassifier):
             outcome=self._outcome,
         )
 
-    def _gather(self) -> None:
-        super()._gather()
-        for name in self._by_class:
-            setattr(self, name, {label: getattr(m, name) for label, m in self.estimators_.items()})
+    def _attributes_of_all(self, members: dict[Any, Any]) -> dict[str, Any]:
+        figures = {name: by_class(members, name) for name in self._by_class}
+        return super()._attributes_of_all(members) | figures
 
 
 def require_rows(rows: Rows | None, what: str, instead: str) -> Rows:

@@ -23,9 +23,9 @@ from mossrules.baselines.paths import PathPoint, follow_path, without_rounding
 from mossrules.candidates.cuts import MAX_BINS
 from mossrules.candidates.search import Candidates
 from mossrules.data.canonical_order import Rows
-from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.exceptions import SolveLimitWarning
-from mossrules.learning.stability_levels import untied
+from mossrules.learning.candidate_search import find_in_rows, generation
+from mossrules.learning.stability_levels import count_untied
 from mossrules.statistics import Statistics
 
 __all__ = ["FirePath", "FireRegressor"]
@@ -117,8 +117,9 @@ class FireRegressor(BaselineRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
+        super().check_parameters()
         check_number("gamma", self.gamma, above=1.0)
         check_number("fusion", self.fusion, minimum=0.0)
 
@@ -136,7 +137,7 @@ class FireRegressor(BaselineRegressor):
             path = FirePath.of_leaves(candidates, gamma=self.gamma, fusion=self.fusion)
         else:
             path = FirePath.of_rules(statistics, gamma=self.gamma)
-            max_rules = untied(statistics.counts, max_rules)
+            max_rules = count_untied(statistics.counts, max_rules)
         point = path.follow(max_rules)
         if not point.converged:
             warn_user(

@@ -48,11 +48,11 @@ from mossrules.candidates.search import Candidates, encode_rows
 from mossrules.candidates.statistics import compute_statistics
 from mossrules.data.canonical_order import Rows
 from mossrules.data.chunks import resolve_n_jobs
-from mossrules.estimators.finding import no_candidates, tells_apart
 from mossrules.exceptions import InvalidTable, SolveLimitWarning
-from mossrules.learning.fitting import refit_weights
-from mossrules.learning.log_odds import refit_log_odds
-from mossrules.learning.stability_levels import untied
+from mossrules.learning.candidate_search import no_candidates, tells_apart
+from mossrules.learning.log_loss import refit_log_odds
+from mossrules.learning.squared_error import refit_weights
+from mossrules.learning.stability_levels import count_untied
 
 __all__ = [
     "Generated",
@@ -81,8 +81,9 @@ class GeneratedRules(Baseline):
     max_length: int
     n_bins: int
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
+        super().check_parameters()
         check_number("length_price", self.length_price, minimum=0.0)
         check_integer("beam_width", self.beam_width)
         check_integer("max_length", self.max_length)
@@ -234,7 +235,7 @@ class GlrmRegressor(GeneratedRules, BaselineRegressor):
     def _choose(self, candidates: Candidates, rows: Rows | None) -> ChosenRules:  # noqa: ARG002
         statistics, max_rules = candidates.statistics, self.max_rules
         if self.variant == "paper":
-            max_rules = untied(statistics.counts, max_rules)
+            max_rules = count_untied(statistics.counts, max_rules)
         design = Design.of_rules(statistics)
         point = choose_rules(design, candidates.pool.rules, self._prices(), max_rules)
         self.strength_ = point.strength

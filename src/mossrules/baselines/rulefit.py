@@ -14,6 +14,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
+from mossrules._checks import check_choice
 from mossrules._typing import FloatArray
 from mossrules._warn import warn_user
 from mossrules.baselines.base import (
@@ -33,10 +34,10 @@ from mossrules.baselines.rulefit_columns import LinearTerms, first_tree_means
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.canonical_order import Rows
 from mossrules.data.chunks import RowRange
-from mossrules.estimators.finding import find_in_rows
-from mossrules.estimators.inputs import read_features
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
-from mossrules.learning.stability_levels import check_choice, untied
+from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.inputs import read_features
+from mossrules.learning.stability_levels import count_untied
 from mossrules.model.importance import rule_importances
 
 __all__ = [
@@ -69,8 +70,9 @@ class LassoRules(Baseline):
     learning_rate: float
     random_state: Any
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
+        super().check_parameters()
         check_choice("linear_terms", self.linear_terms, (False, True))
         check_choice("penalty", self.penalty, get_args(Penalty))
         self._trees(seed=0)
@@ -207,8 +209,9 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
+        super().check_parameters()
         if self.variant == "paper" and self.linear_terms:
             raise InvalidParameter(
                 "The MOSS paper compares with rules alone; set linear_terms=False, or "
@@ -264,7 +267,7 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         # No means taken off the columns, and so no intercept.
         nothing = np.zeros(len(candidates))
         raw = Design(statistics.G, statistics.q, statistics.yy, statistics.n, nothing)
-        size = untied(statistics.counts, self.max_rules)
+        size = count_untied(statistics.counts, self.max_rules)
         points = points_of(raw.scaled(factors), size, n_alphas=N_ALPHAS_OF_THE_PAPER)
         point = next((point for point in points if point.size == size), points[-1])
         return point, ChosenRules.of_weights(point.weights * means, 0.0)

@@ -34,10 +34,10 @@ from mossrules.baselines.frequent_rules import (
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.canonical_order import Rows
 from mossrules.data.columns import Label
-from mossrules.estimators.finding import find_in_rows, generation
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
-from mossrules.learning.fitting import refit_weights
-from mossrules.learning.stability_levels import untied
+from mossrules.learning.candidate_search import find_in_rows, generation
+from mossrules.learning.squared_error import refit_weights
+from mossrules.learning.stability_levels import count_untied
 from mossrules.model import RuleSet
 
 __all__ = ["FrequentRules", "SirusClassifier", "SirusRegressor"]
@@ -55,8 +55,9 @@ class FrequentRules(Baseline):
     generator: Any
     random_state: Any
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
+        super().check_parameters()
         if self.p0 is not None and check_number("p0", self.p0, minimum=0.0) >= 1:
             raise InvalidParameter(f"p0 is {self.p0!r}; pass a share of the trees in [0, 1).")
         if self.n_trees == "auto" and (
@@ -168,8 +169,9 @@ class SirusRegressor(FrequentRules, BaselineRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
+        super().check_parameters()
         if self.ridge not in ("gcv", "cv"):
             check_number("ridge", self.ridge)
 
@@ -333,7 +335,7 @@ def _take_independent(candidates: Candidates, n_frequent: int, max_rules: int) -
 def _most_frequent(candidates: Candidates, max_rules: int) -> ChosenRules:
     """Return the most frequent rules with weights of least squares, as the MOSS paper has it."""
     statistics = candidates.statistics
-    support = np.arange(min(untied(statistics.counts, max_rules), len(candidates)))
+    support = np.arange(min(count_untied(statistics.counts, max_rules), len(candidates)))
     w, intercept = refit_weights(statistics, support)
     return ChosenRules(support, w * statistics.values[support], intercept)
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mossrules.data.files import Columns
     from mossrules.data.table import Table
     from mossrules.estimators import MossClassifier, MossRegressor
-    from mossrules.estimators.cross_validation import EvaluationProgress
     from mossrules.evaluation import Evaluation
+    from mossrules.evaluation.folds import EvaluationProgress
     from mossrules.learning.constraints import Constraint
 
 __all__ = [

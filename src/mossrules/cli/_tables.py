@@ -141,7 +141,7 @@ def share_of_largest(model: MossRegressor | MossClassifier) -> float:
 
 def frontier_rows(model: MossRegressor, frontier: Frontier) -> list[dict[str, Any]]:
     """Return what is said of each point, the most stable first."""
-    from mossrules.learning.fitting import training_r2  # noqa: PLC0415  loads numba
+    from mossrules.learning.squared_error import training_r2  # noqa: PLC0415  loads numba
 
     signs = None if model.problem_ is None else model.problem_.signs
     points = frontier.points

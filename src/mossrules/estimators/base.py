@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
@@ -23,8 +23,9 @@ from mossrules.data.files import opened
 from mossrules.data.labels import Labelled, plain_label, read_labels
 from mossrules.data.streams import Streamed, StreamedLabels
 from mossrules.data.table import Table, split_column, split_target
-from mossrules.estimators.finding import find_in_rows, generation
-from mossrules.estimators.inputs import (
+from mossrules.exceptions import InvalidParameter
+from mossrules.learning.candidate_search import find_in_rows, generation
+from mossrules.learning.inputs import (
     read_features,
     read_labelled,
     read_training,
@@ -33,31 +34,29 @@ from mossrules.estimators.inputs import (
     take_names,
     target_name,
 )
-from mossrules.exceptions import InvalidParameter
+from mossrules.learning.method import RuleMethod
 from mossrules.model import RuleSet, RuleSets
 from mossrules.model.importance import column_shares
 
-__all__ = ["RuleClassifier", "RuleEstimator", "RuleRegressor"]
+__all__ = ["RuleClassifier", "RuleEstimator", "RuleRegressor", "by_class"]
 
 
-class RuleEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # sklearn has no types
+class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn has no types
     """A scikit-learn estimator that chooses some of many candidate rules.
 
-    A learner has the parameters of the search (see `generation`) and `n_jobs`, and says how its
-    parameters are checked and how it learns from candidates. It may look for others.
+    A subclass has the parameters of the search (see `search_parameters`) and `n_jobs`, and says how
+    its parameters are checked and how it learns from candidates. It may look for others.
     """
 
     rules_: Any
     candidates_: Candidates
     pool_: CandidatePool
     n_jobs: int | None
+    _target: str | None = None  # column of the target in X, which `predict` ignores
+    _target_name: str | None = None  # what people call the target
 
     @abstractmethod
-    def _check_parameters(self) -> None:
-        """Refuse parameters that cannot be, before any work."""
-
-    @abstractmethod
-    def _learn(self, rows: Rows | None) -> None:
+    def _learn(self, rows: Any) -> None:
         """Set `rules_` from `candidates_`, of which there may be none.
 
         `rows` are those to learn from, or None where only candidates were given, or rows that are
@@ -65,30 +64,36 @@ class RuleEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # sklearn has no
         """
 
     @property
-    def _finds_alone(self) -> bool:
-        """Whether the search is this learner's own, so that others cannot share its candidates."""
-        return False
-
-    @property
     def _needs_rows(self) -> bool:
         """Whether rows have to be in memory, though they are in files."""
         return False
 
-    def _find(self, rows: Rows | Streamed) -> Candidates:
-        """Return the candidates to choose from."""
-        return find_in_rows(rows, **generation(self))
+    def search_parameters(self) -> dict[str, Any]:
+        """Return the parameters with which `fit` looks for candidates."""
+        return generation(self)
+
+    def find_candidates(self, rows: Any) -> Candidates:
+        """Return the candidates that `fit` finds in rows that were read."""
+        return find_in_rows(rows, **self.search_parameters())
 
     def _take_target(self, y: Any) -> None:
         self._target = y if isinstance(y, str) else None
         self._target_name = target_name(y)
 
-    def _take_found(self, candidates: Candidates, target: str | None) -> None:
-        """Make ready to learn from candidates that were found before."""
-        self._check_parameters()
+    def fit_rows(self, rows: Rows | Streamed) -> Self:
+        """Find rules in rows that were read, and choose among them, as `fit` does."""
+        self._take(self.find_candidates(rows))
+        self._learn(rows if isinstance(rows, Rows) else None)
+        return self
+
+    def _fit_candidates(self, candidates: Candidates, target: str | None, rows: Any) -> Self:
+        self.check_parameters()
         take_names(self, candidates)
         self._target = None if target in candidates.binning.names else target
         self._target_name = target
         self._take(candidates)
+        self._learn(rows)
+        return self
 
     def _take(self, candidates: Candidates) -> None:
         self.candidates_ = candidates
@@ -103,7 +108,7 @@ class RuleEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # sklearn has no
         """Return what a method predicts for each partition of a Dask collection."""
         check_is_fitted(self)
         slim = copy(self)  # without what is large and not for predictions
-        for name in ("candidates_", "pool_", "problem_", "solution_", "_frontiers"):
+        for name in ("candidates_", "pool_", "problem_", "solution_", "fitted_"):
             slim.__dict__.pop(name, None)
         if hasattr(slim, "estimators_"):
             slim.estimators_ = {}
@@ -146,15 +151,15 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
             Whole numbers are repetitions of rows, exactly, unless they add up to more than ten
             times the rows; others multiply the rows' part in the forest and in the loss.
         """
-        self._check_parameters()
+        self.check_parameters()
         read = read_training if self._needs_rows else stream_training
         rows: Rows | Streamed = read(self, X, y, sample_weight)
         self._take_target(y)
-        self._take(self._find(rows))
-        self._learn(rows if isinstance(rows, Rows) else None)
-        return self
+        return self.fit_rows(rows)
 
-    def fit_candidates(self, candidates: Candidates, *, target: str | None = None) -> Self:
+    def fit_candidates(
+        self, candidates: Candidates, *, target: str | None = None, rows: Any = None
+    ) -> Self:
         """Choose among rules that were found before; rows are not needed for that.
 
         Where several models learn from the same rows, the search for rules, which takes most of
@@ -165,10 +170,10 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         ----------
         candidates : Candidates
         target : name of the target, if it has one; `predict` ignores a column of that name
+        rows : rows to learn from
+            As the package reads them; for methods that look at rows beside the candidates.
         """
-        self._take_found(candidates, target)
-        self._learn(None)
-        return self
+        return self._fit_candidates(candidates, target, rows)
 
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row; bit for bit that of `rules_`.
@@ -202,7 +207,8 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
     rules_: RuleSet | RuleSets
     classes_: AnyArray
     estimators_: dict[Label, Any]
-    _is_member = False  # of a learner of several classes
+    _outcome: Label | None = None  # the class whose log-odds the rules add up to
+    _is_member = False  # of a model of several classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find rules and choose among them; with more than two classes, for each class.
@@ -219,16 +225,19 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
             Whole numbers are repetitions of rows, exactly, unless they add up to more than ten
             times the rows; others multiply the rows' part in the forest and in the loss.
         """
-        self._check_parameters()
+        self.check_parameters()
         class_weight = getattr(self, "class_weight", None)
         read = read_labelled if self._needs_rows else stream_labelled
         labelled: Labelled | StreamedLabels = read(self, X, y, sample_weight, class_weight)
         self._take_target(y)
         self._take_classes(labelled.classes)
         if len(labelled.classes) == 2:
-            self._fit_rows(labelled.rows(1))
-        else:
-            self._fit_each(labelled)
+            return self.fit_rows(labelled.rows(1))
+        members = {
+            label: self._member(label).fit_rows(labelled.rows(position))
+            for position, label in enumerate(map(plain_label, labelled.classes))
+        }
+        self.__dict__.update(self._attributes_of_all(members))
         return self
 
     def fit_candidates(
@@ -237,6 +246,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         *,
         target: str | None = None,
         classes: Sequence[Label] = (0, 1),
+        rows: Any = None,
     ) -> Self:
         """Choose among rules that were found before; rows are not needed for that.
 
@@ -247,6 +257,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
             `mossrules.estimators.candidates_for`.
         target : name of the target, if it has one; `predict` ignores a column of that name
         classes : the two labels
+        rows : as in `MossRegressor.fit_candidates`
         """
         if len(classes) != 2:
             raise InvalidParameter(
@@ -254,51 +265,40 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
                 "pass two, or call fit."
             )
         self._take_classes(np.asarray(classes))
-        self._take_found(candidates, target)
-        self._learn(None)
-        return self
+        return self._fit_candidates(candidates, target, rows)
 
-    def _take_classes(self, classes: AnyArray, outcome: Label | None = None) -> None:
+    def _take_classes(self, classes: AnyArray) -> None:
         self.classes_ = classes
+        self._outcome = plain_label(classes[1])
         if hasattr(self, "estimators_"):
             del self.estimators_  # of an earlier fit
-        self._outcome = plain_label(classes[1]) if outcome is None else outcome
 
-    def _fit_rows(self, rows: Rows | Streamed) -> Self:
-        """Learn to tell the rows of target 1 from those of target 0."""
-        self._take(self._find(rows))
-        self._learn(rows if isinstance(rows, Rows) else None)
-        return self
-
-    def _fit_each(self, labelled: Labelled | StreamedLabels) -> None:
-        """Learn one rule set for each class, against all others."""
-        self.estimators_ = {
-            label: self._member(label)._fit_rows(labelled.rows(position))  # noqa: SLF001  ours
-            for position, label in enumerate(map(plain_label, labelled.classes))
-        }
-        self._gather()
+    # --- several classes ------------------------------------------------------------------------
 
     def _member(self, label: Label) -> Self:
-        """Return the learner of one class against all others."""
+        """Return the model of one class against all others, not yet fitted."""
         member = copy(self)  # not a clone, which would empty a fitted ensemble of rules
-        member._take_classes(np.array([False, True]), label)  # noqa: SLF001
-        member._is_member = True  # noqa: SLF001
+        classes = np.array([False, True])
+        member.__dict__.pop("estimators_", None)
+        member.__dict__.update(classes_=classes, _outcome=label, _is_member=True)
         return member
 
     @property
     def _has_members(self) -> bool:
-        """Whether each of several classes has a learner of its own."""
+        """Whether each of several classes has a model of its own."""
         return hasattr(self, "estimators_")
 
-    def _gather(self) -> None:
-        """Set what a model of several classes has, from its members."""
-        self.rules_ = self._joined({label: m.rules_ for label, m in self.estimators_.items()})
-        for name in ("candidates_", "pool_"):
-            setattr(self, name, {label: getattr(m, name) for label, m in self.estimators_.items()})
+    def _attributes_of_all(self, members: dict[Any, Any]) -> dict[str, Any]:
+        """Return what a model of several classes has, from the model of each."""
+        return {
+            "estimators_": members,
+            "rules_": self._joined({label: member.rules_ for label, member in members.items()}),
+            **{name: by_class(members, name) for name in ("candidates_", "pool_")},
+        }
 
-    def _joined(self, by_class: dict[Label, RuleSet]) -> Any:
+    def _joined(self, rule_sets: dict[Label, RuleSet]) -> Any:
         """Return the rule sets of several classes as one model."""
-        return RuleSets(by_class)
+        return RuleSets(rule_sets)
 
     # --- using ----------------------------------------------------------------------------------
 
@@ -342,3 +342,8 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         check_is_fitted(self)
         sets = [*self.rules_.values()] if isinstance(self.rules_, Mapping) else [self.rules_]
         return np.asarray(np.mean([column_shares(each) for each in sets], axis=0))
+
+
+def by_class(members: dict[Any, Any], name: str) -> dict[Any, Any]:
+    """Return an attribute of the model of each class."""
+    return {label: getattr(member, name) for label, member in members.items()}

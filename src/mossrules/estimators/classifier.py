@@ -6,22 +6,17 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any, Literal, Self
 
-import numpy as np
-from sklearn.metrics import log_loss
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
-from mossrules._typing import FloatArray
-from mossrules.candidates.search import Candidates
 from mossrules.data.labels import check_class_weight
-from mossrules.estimators.base import RuleClassifier
+from mossrules.estimators.base import RuleClassifier, by_class
 from mossrules.estimators.moss import MossEstimator
 from mossrules.learning.constraints import Constraint
-from mossrules.learning.fitting import no_rules
-from mossrules.learning.log_odds import LogOdds, log_odds_of, refit_log_odds, share_log_odds
-from mossrules.learning.stability_levels import Stability, Ties, pose_logistic
-from mossrules.model import RuleSet
-from mossrules.solver import LogisticProblem, Solution, Status
+from mossrules.learning.fit import FittedRules
+from mossrules.learning.log_loss import LogLoss
+from mossrules.learning.stability_levels import Stability, Ties
+from mossrules.solver import Status
 from mossrules.solver.options import Method
 
 __all__ = ["MossClassifier"]
@@ -136,97 +131,33 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         )
         self.class_weight = class_weight
 
-    # --- what depends on the loss ---------------------------------------------------------------
+    def _objective(self) -> LogLoss:
+        return LogLoss(self._outcome, calibrated=self._is_member)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
+        super().check_parameters()
         check_class_weight(self.class_weight)
 
-    def _pose(self, candidates: Candidates) -> LogisticProblem:
-        return pose_logistic(
-            candidates,
-            max_rules=self.max_rules,
-            ties=self.ties,
-            gamma=self.gamma,
-            constraints=self.constraints,
-        )
-
-    def _nothing(self) -> Solution:
-        statistics = self.candidates_.statistics
-        share = statistics.target_mean
-        if not 0.0 < share < 1.0:
-            return no_rules(0.0)
-        entropy = -share * np.log(share) - (1.0 - share) * np.log1p(-share)
-        return no_rules(float(statistics.n * entropy))
-
-    def _settle(self, solution: Solution) -> None:
-        if self._is_member and solution.status is Status.INTERRUPTED:
+    def _attributes(self, fitted: FittedRules) -> dict[str, Any]:
+        if self._is_member and fitted.solution.status is Status.INTERRUPTED:
             raise KeyboardInterrupt  # without the other classes there is no model
-        super()._settle(solution)
-
-    def _make_rules(self, solution: Solution) -> RuleSet:
-        found = self._log_odds(solution)
-        statistics = self.candidates_.statistics
-        if found is None:
-            weights = np.empty(0)
-            intercept = share_log_odds(statistics.target_mean, statistics.n)
-        else:
-            weights, intercept = found.weights, found.intercept
-        return RuleSet.from_candidates(
-            self.candidates_,
-            solution.support,
-            weights,
-            intercept,
-            target=self._target_name,
-            link="logit",
-            outcome=self._outcome,
-            calibration=None if found is None else found.calibration,
-        )
-
-    def _log_odds(self, solution: Solution) -> LogOdds | None:
-        """Return what the chosen rules add; None where there are none."""
-        patterns, support = self.candidates_.patterns, solution.support
-        if patterns is None or self.problem_ is None or len(support) == 0:
-            return None
-        if self.refit:
-            found = refit_log_odds(patterns, support, self.problem_.signs)
-        else:
-            values = patterns.values[support]
-            ridge = 1.0 / (self.problem_.gamma * np.maximum(values**2, 1e-12))
-            weights = solution.weights * values
-            found = log_odds_of(patterns.collapsed(support), weights, solution.intercept, ridge)
-        return found.calibrated() if self._is_member else found
-
-    def _measure(
-        self, target: FloatArray, predicted: FloatArray, weights: FloatArray | None
-    ) -> tuple[float, float]:
-        statistics = self.candidates_.statistics
-        alone = share_log_odds(statistics.target_mean, statistics.n)
-        without = np.full(len(target), 1.0 / (1.0 + np.exp(-alone)))
-        loss, null = (
-            float(log_loss(target, each, sample_weight=weights, labels=[0, 1]))
-            for each in (predicted, without)
-        )
-        return 1.0 - loss / null, loss
+        return super()._attributes(fitted)
 
     # --- several classes ------------------------------------------------------------------------
 
-    def _gather(self) -> None:
-        super()._gather()
-        for name in ("solution_", "problem_"):
-            setattr(self, name, self._by_class(lambda each, name=name: getattr(each, name)))
-        self._frontiers = {}
-        if hasattr(self, "evaluation_"):
-            del self.evaluation_  # of an earlier fit; members have their own
-
-    def _by_class(self, find: Any) -> dict[Any, Any]:
-        return {label: find(member) for label, member in self.estimators_.items()}
+    def _attributes_of_all(self, members: dict[Any, Any]) -> dict[str, Any]:
+        for name in ("fitted_", "evaluation_"):  # of an earlier fit; members have their own
+            self.__dict__.pop(name, None)
+        names = ("solution_", "problem_")
+        return super()._attributes_of_all(members) | {n: by_class(members, n) for n in names}
 
     def frontier(self, *how: Any, **more: Any) -> Any:
         """Return the trade-off, as `MossRegressor.frontier` does; of several classes, by class."""
         check_is_fitted(self)
         if self._has_members:
-            return self._by_class(lambda each: each.frontier(*how, **more))
+            members = self.estimators_.items()
+            return {label: member.frontier(*how, **more) for label, member in members}
         return super().frontier(*how, **more)
 
     def select(self, **point: Any) -> Self:
@@ -238,8 +169,8 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         if not self._has_members:
             return super().select(**point)
         chosen = copy(self)
+        members = {label: member.select(**point) for label, member in self.estimators_.items()}
+        chosen.__dict__.update(self._attributes_of_all(members))
         if point.get("stability") is not None:
             chosen.stability = point["stability"]
-        chosen.estimators_ = self._by_class(lambda each: each.select(**point))
-        chosen._gather()  # noqa: SLF001  one of this class
         return chosen

@@ -7,42 +7,35 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
-from mossrules._checks import check_integer
 from mossrules._display import model_html, write_report
 from mossrules._files import check_place
-from mossrules._typing import FloatArray, IntArray
 from mossrules._warn import warn_user
-from mossrules.candidates.search import Candidates
 from mossrules.data.canonical_order import Rows
 from mossrules.estimators.base import RuleEstimator
-from mossrules.estimators.cross_validation import cross_validate, read_shares
-from mossrules.estimators.evaluated import FrontierEvaluation
-from mossrules.estimators.folds import split_rows
-from mossrules.exceptions import InvalidParameter, SolveLimitWarning
-from mossrules.frontier import Frontier, solve_frontier
+from mossrules.evaluation.folds import split_rows
+from mossrules.evaluation.frontier_evaluation import FrontierEvaluation
+from mossrules.evaluation.trade_off import cross_validate
+from mossrules.exceptions import SolveLimitWarning
+from mossrules.frontier import Frontier
 from mossrules.frontier.sweep import Listener
-from mossrules.learning.constraints import Constraint, check_constraints
-from mossrules.learning.fitting import no_frontier
+from mossrules.learning.constraints import Constraint
+from mossrules.learning.fit import FittedRules, build_problem, choose_rules
+from mossrules.learning.objective import Objective
+from mossrules.learning.settings import Settings
 from mossrules.learning.stability_levels import (
     AUTO,
     Stability,
     Ties,
-    at_stability,
-    check_choice,
-    check_stability,
-    floors_of,
-    method_for,
+    read_shares,
 )
-from mossrules.model import RuleSet
-from mossrules.solver import Options, Snapshot, Solution, Status, solve
+from mossrules.solver import Snapshot, Solution
 from mossrules.solver.options import Method
 from mossrules.solver.problems.selection import SelectionProblem
 
@@ -55,6 +48,7 @@ AUTO_GAP = 0.01  # of its choices on folds
 class MossEstimator(RuleEstimator):
     """Chooses the best selection that is stable enough; a subclass says by which loss."""
 
+    fitted_: FittedRules
     solution_: Solution
     problem_: SelectionProblem | None
     evaluation_: FrontierEvaluation
@@ -105,45 +99,32 @@ class MossEstimator(RuleEstimator):
     # --- what depends on the loss ---------------------------------------------------------------
 
     @abstractmethod
-    def _pose(self, candidates: Candidates) -> SelectionProblem:
-        """Return the problem of choosing among candidates, with no floor yet."""
+    def _objective(self) -> Objective:
+        """Return the loss that rules are chosen by."""
 
-    @abstractmethod
-    def _nothing(self) -> Solution:
-        """Return the only selection there is where there are no candidates."""
+    def settings(self) -> Settings:
+        """Return what this estimator asks of a fit."""
+        return Settings(
+            objective=self._objective(),
+            max_rules=self.max_rules,
+            stability=self.stability,
+            ties=self.ties,
+            gamma=self.gamma,
+            solver=self.solver,
+            gap=self.gap,
+            time_limit=self.time_limit,
+            refit=self.refit,
+            constraints=self.constraints,
+            search=self.search_parameters(),
+            target=self._target_name,
+            n_jobs=self.n_jobs,
+        )
 
-    @abstractmethod
-    def _make_rules(self, solution: Solution) -> RuleSet:
-        """Return a selection of the candidates as a rule set."""
-
-    @abstractmethod
-    def _measure(
-        self, target: FloatArray, predicted: FloatArray, weights: FloatArray | None
-    ) -> tuple[float, float]:
-        """Return the share explained, at most 1, and the mean loss of predictions."""
+    def check_parameters(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
+        self.settings().check()
 
     # --- fitting --------------------------------------------------------------------------------
-
-    def _take(self, candidates: Candidates) -> None:
-        """Set what does not depend on the choice."""
-        super()._take(candidates)
-        self._report(repr(candidates))
-        if hasattr(self, "evaluation_"):
-            del self.evaluation_  # of an earlier fit
-        self._frontiers: dict[tuple[object, ...], Frontier] = {}
-        self.problem_ = None
-        if len(candidates) > 0:
-            self.problem_ = self._pose(candidates)
-
-    def _check_parameters(self) -> None:
-        check_integer("max_rules", self.max_rules)
-        check_stability(self.stability)
-        check_choice("ties", self.ties, get_args(Ties))
-        check_choice("solver", self.solver, get_args(Method))
-        if isinstance(self.gamma, str) and self.gamma != "auto":
-            raise InvalidParameter(f"gamma is {self.gamma!r}; pass a positive number or 'auto'.")
-        check_constraints(self.constraints)
-        self._options(self.gap)
 
     @property
     def _needs_rows(self) -> bool:
@@ -151,67 +132,56 @@ class MossEstimator(RuleEstimator):
 
     def _learn(self, rows: Rows | None) -> None:
         """Choose rules of the stability asked for."""
-        if self.problem_ is None:
-            self._settle(self._nothing())
-            return
-        options = self._options(self.gap)
-        stability = self._cross_validate(rows) if self.stability == AUTO else self.stability
-        self.problem_ = at_stability(self.problem_, stability)
-        solution = solve(self.problem_, method_for(self.problem_, stability, self.solver), options)
-        if solution.status not in (Status.OPTIMAL, Status.HEURISTIC):
-            warn_user(
-                f"The search for rules ended ({solution.status.value}) after "
-                f"{solution.report.seconds:.1f} s with a gap of {solution.gap:.2%} left, where "
-                f"{options.gap:.2%} was asked for; raise time_limit, or gap.",
-                SolveLimitWarning,
-            )
-        self._settle(solution)
+        self._report(self.candidates_)
+        if hasattr(self, "evaluation_"):
+            del self.evaluation_  # of an earlier fit
+        settings = self.settings()
+        problem = build_problem(self.candidates_, settings)
+        if self.stability == AUTO and problem is not None and rows is not None:
+            settings = settings.but(stability=self._cross_validate(rows, settings))
+        fitted = choose_rules(self.candidates_, settings, problem=problem, watch=self._watch)
+        self.__dict__.update(self._attributes(fitted))
+        self._report(fitted.solution)
 
-    def _cross_validate(self, rows: Rows | None) -> float:
+    def _attributes(self, fitted: FittedRules) -> dict[str, Any]:
+        """Return what a fitted model shows, by the names of its attributes."""
+        return {
+            "fitted_": fitted,
+            "problem_": fitted.problem,
+            "solution_": fitted.solution,
+            "rules_": fitted.rules,
+        }
+
+    def _cross_validate(self, rows: Rows, settings: Settings) -> float:
         """Return the share that "auto" stands for, and keep what led to it."""
-        if rows is None:
-            raise InvalidParameter(
-                "stability is 'auto', which needs rows to cross-validate, and there are candidates "
-                "only; use fit, or pass a share such as that of evaluation_.choose()."
-            )
-        found = cross_validate(
-            self,
+        evaluation = cross_validate(
+            settings.but(gap=max(self.gap, AUTO_GAP)),
             rows,
             split_rows(rows, self.cv, fewer=True, stratify=is_classifier(self)),
             read_shares(AUTO_POINTS),
-            gap=max(self.gap, AUTO_GAP),
             time_limit=self.time_limit,
-            n_jobs=self.n_jobs,
             verbose=self.verbose > 0,
         )
-        self.evaluation_ = found
-        self._report(repr(found))
-        stopped = sum(point.stopped for point in found.points)
+        self.evaluation_ = evaluation
+        self._report(evaluation)
+        stopped = sum(point.stopped for point in evaluation.points)
         if stopped:
             warn_user(
                 f"Cross-validation for stability='auto' ended {stopped} of its "
-                f"{found.n_folds * len(found.points)} searches before a gap of {found.gap:.2%} was "
-                "proven; raise time_limit, or gap.",
+                f"{evaluation.n_folds * len(evaluation.points)} searches before a gap of "
+                f"{evaluation.gap:.2%} was proven; raise time_limit, or gap.",
                 SolveLimitWarning,
             )
-        return found.choose().share
+        return evaluation.choose().share
 
-    def _settle(self, solution: Solution) -> None:
-        """Set what depends on the choice."""
-        self.solution_ = solution
-        self.rules_ = self._make_rules(solution)
-        self._report(repr(solution))
+    @property
+    def _watch(self) -> Callable[[Snapshot], object] | None:
+        """What is called with snapshots of searches, if anybody wants to see them."""
+        return None if self.verbose < 2 else lambda snapshot: self._report(str(snapshot))
 
-    def _options(self, gap: float) -> Options:
-        def report(snapshot: Snapshot) -> None:
-            self._report(str(snapshot))
-
-        loud = self.verbose > 1
-        return Options(gap=gap, time_limit=self.time_limit, progress=report if loud else None)
-
-    def _report(self, line: str) -> None:
+    def _report(self, thing: object) -> None:
         if self.verbose > 0:
-            sys.stderr.write(f"{line}\n")
+            sys.stderr.write(f"{thing if isinstance(thing, str) else repr(thing)}\n")
 
     # --- the trade-off --------------------------------------------------------------------------
 
@@ -241,60 +211,19 @@ class MossEstimator(RuleEstimator):
             `solve_frontier`.
         """
         check_is_fitted(self)
-        if isinstance(points, Iterable) and not isinstance(points, str):
-            points = tuple(read_shares(points).tolist())
-        elif points != "complete":
-            check_integer("points", points)
-        key = (points, gap, time_budget)
-        if key in self._frontiers:
-            return self._frontiers[key]
-        found = self._solve_frontier(*key, checkpoint=checkpoint, progress=progress)
-        if not found.interrupted:  # then the same call may do better
-            self._frontiers[key] = found
-        return found
-
-    def _solve_frontier(
-        self,
-        points: int | tuple[float, ...] | Literal["complete"],
-        gap: float,
-        time_budget: float | None,
-        **record: Any,
-    ) -> Frontier:
-        if self.problem_ is None:
-            return no_frontier(self.solution_, self.max_rules)
-        floors: Sequence[int] | IntArray | Literal["complete"] = "complete"
-        if isinstance(points, tuple):
-            asked = (at_stability(self.problem_, share).min_stability for share in points)
-            floors = list(dict.fromkeys(asked))  # few rules have few levels of stability
-        elif points != "complete":
-            floors = floors_of(self.problem_)[:points]
-        return self._solve_floors(
-            floors,
+        return self.fitted_.frontier(
+            points,
             gap,
             time_budget=time_budget,
-            n_jobs=self.n_jobs,
+            checkpoint=checkpoint,
+            progress=progress,
             verbose=self.verbose > 0,
-            **record,
+            watch=self._watch,
         )
-
-    def _solve_floors(
-        self,
-        floors: Sequence[int] | IntArray | Literal["complete"],
-        gap: float,
-        *,
-        watch: Callable[[Snapshot], object] | None = None,
-        **how: Any,
-    ) -> Frontier:
-        """Return the choices at many floors among the candidates; `watch` may interrupt them."""
-        assert self.problem_ is not None  # noqa: S101  tells mypy what the callers know
-        options = self._options(gap)
-        if watch is not None:
-            options = replace(options, progress=watch)
-        return solve_frontier(self.problem_, floors, self.solver, options, **how)
 
     def __getattr__(self, name: str) -> Any:
         # Not a property: scikit-learn reads all of those to show a model in a notebook.
-        if name == "frontier_" and "_frontiers" in vars(self):
+        if name == "frontier_" and "fitted_" in self.__dict__:
             return self.frontier()
         if name == "feature_importances_":  # Python looks here when its property finds no fit
             check_is_fitted(self)
@@ -324,22 +253,16 @@ class MossEstimator(RuleEstimator):
             Where `index` and `max_loss` look; by default `frontier_`.
         """
         check_is_fitted(self)
-        if sum(value is not None for value in (stability, index, max_loss)) != 1:
-            raise InvalidParameter("Give exactly one of stability, index and max_loss.")
+        fitted = self.fitted_.at(
+            stability=stability,
+            index=index,
+            max_loss=max_loss,
+            frontier=frontier,
+            watch=self._watch,
+        )
         chosen = copy(self)
-        if stability is not None:
-            check_stability(stability)
-            chosen.stability = stability
-            chosen._learn(None)  # noqa: SLF001  one of this class
-            return chosen
-        frontier = self.frontier() if frontier is None else frontier
-        solution = frontier.at(index=index, max_loss=max_loss)
-        if self.problem_ is not None:
-            # Its certificate is of the floor at which it was found, which it may well exceed.
-            floors = {id(entry.solution): entry.floor for entry in frontier.entries}
-            chosen.problem_ = self.problem_.at(floors[id(solution)])
-            chosen.stability = frontier.share(solution.stability)
-        chosen._settle(solution)  # noqa: SLF001
+        chosen.__dict__.update(self._attributes(fitted), stability=fitted.settings.stability)
+        self._report(fitted.solution)
         return chosen
 
     # --- showing --------------------------------------------------------------------------------

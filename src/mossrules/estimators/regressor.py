@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from sklearn.metrics import mean_squared_error, r2_score
-
-from mossrules._typing import FloatArray
-from mossrules.candidates.search import Candidates
 from mossrules.estimators.base import RuleRegressor
 from mossrules.estimators.moss import MossEstimator
-from mossrules.learning.fitting import make_rules, no_rules
-from mossrules.learning.stability_levels import pose_problem
-from mossrules.model import RuleSet
-from mossrules.solver import Problem, Solution
+from mossrules.learning.squared_error import SquaredError
+from mossrules.solver import Problem
 
 __all__ = ["MossRegressor"]
 
@@ -114,31 +108,5 @@ class MossRegressor(MossEstimator, RuleRegressor):
 
     problem_: Problem | None
 
-    def _pose(self, candidates: Candidates) -> Problem:
-        return pose_problem(
-            candidates,
-            max_rules=self.max_rules,
-            ties=self.ties,
-            gamma=self.gamma,
-            constraints=self.constraints,
-        )
-
-    def _nothing(self) -> Solution:
-        return no_rules(0.5 * self.candidates_.statistics.yy)
-
-    def _make_rules(self, solution: Solution) -> RuleSet:
-        return make_rules(
-            self.candidates_,
-            solution,
-            refit=self.refit,
-            target=self._target_name,
-            signs=None if self.problem_ is None else self.problem_.signs,
-        )
-
-    def _measure(
-        self, target: FloatArray, predicted: FloatArray, weights: FloatArray | None
-    ) -> tuple[float, float]:
-        return (
-            float(r2_score(target, predicted, sample_weight=weights)),
-            float(mean_squared_error(target, predicted, sample_weight=weights)),
-        )
+    def _objective(self) -> SquaredError:
+        return SquaredError()

@@ -1,10 +1,10 @@
-"""How good and how stable models are on data that they have not seen."""
+"""How good models are on rows that they have not seen, and whether their rules are found again."""
 
-from mossrules.estimators.cross_validation import EvaluationProgress
-from mossrules.estimators.evaluated import EvaluatedPoint, FoldPoint, FrontierEvaluation
 from mossrules.evaluation.comparison import evaluate
-from mossrules.evaluation.frontier import evaluate_frontier
+from mossrules.evaluation.folds import EvaluationProgress
+from mossrules.evaluation.frontier_evaluation import EvaluatedPoint, FoldPoint, FrontierEvaluation
 from mossrules.evaluation.results import Evaluation, LearnerFold, LearnerSummary
+from mossrules.evaluation.trade_off import evaluate_frontier
 
 __all__ = [
     "EvaluatedPoint",

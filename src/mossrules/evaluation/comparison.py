@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from threading import Event, Lock
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from mossrules import defaults
-from mossrules._checks import check_number
+from mossrules._checks import check_choice, check_number
 from mossrules._typing import AnyArray
 from mossrules.data.canonical_order import Rows, settle_rows
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.dask_partitions import on_cluster
 from mossrules.data.table import Table
-from mossrules.estimators.cross_validation import EvaluationProgress
-from mossrules.estimators.folds import Split, over_folds, split_rows
-from mossrules.estimators.inputs import read_labelled, read_training
+from mossrules.evaluation.folds import FoldRun, Listener, Split, split_rows
 from mossrules.evaluation.learners import Fold, Learner, Source, check_prepare, read_learners
 from mossrules.evaluation.metrics import METRICS, Task, task_of
 from mossrules.evaluation.record import Record
 from mossrules.evaluation.results import Evaluation, LearnerFold
 from mossrules.exceptions import InvalidParameter, UnsupportedType
-from mossrules.learning.stability_levels import check_choice
-from mossrules.progress import Clock, progress_line
+from mossrules.learning.inputs import read_labelled, read_training
+from mossrules.progress import progress_line
 from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability import Identity
 from mossrules.stability.identity import SAME_ROWS
@@ -35,7 +32,6 @@ from mossrules.stability.identity import SAME_ROWS
 __all__ = ["evaluate"]
 
 Engine = Literal["threads", "dask"]
-Listener = Callable[[EvaluationProgress], object]
 
 EXACT = ("auto", "branch-and-bound")  # solvers of MOSS that need kernels which compile for long
 
@@ -155,10 +151,11 @@ def evaluate(
     else:
         jobs = min(resolve_n_jobs(n_jobs), len(splits))
         threads = resolve_n_jobs(n_jobs) // jobs
-    run = _Run(wanted, rows, source, len(splits), jobs, threads, record)
+    run = FoldRun(len(splits), len(wanted), jobs)
+    work = _FoldWork(wanted, rows, source, threads, run, record)
     with progress_line(verbose, len(splits) * len(wanted), "evaluation") as show:
-        run.listeners = [each for each in (progress, show) if each is not None]
-        folds = (run.send if engine == "dask" else run.follow)(splits)
+        run.listeners = [listener for listener in (progress, show) if listener is not None]
+        folds = send(work, splits) if engine == "dask" else run.over(work, splits)
     return Evaluation(
         tuple(result for of_learner in zip(*folds, strict=True) for result in of_learner),
         {each.name: each.settings for each in wanted},
@@ -187,8 +184,8 @@ def _may_prove(learner: Learner) -> bool:
 
 
 @dataclass(frozen=True)
-class FoldWork:
-    """What a worker needs to evaluate any fold."""
+class RemoteFold:
+    """What a worker of a cluster needs to evaluate any fold."""
 
     learners: Sequence[Learner]
     rows: Rows
@@ -201,78 +198,57 @@ class FoldWork:
         return [fold.evaluate(each) for each in self.learners if each.name not in known]
 
 
-@dataclass
-class _Run:
-    """Learners on folds, on threads."""
+@dataclass(frozen=True)
+class _FoldWork:
+    """All learners on a fold, one after the other."""
 
     learners: Sequence[Learner]
     rows: Rows
     source: Source
-    folds: int
-    jobs: int  # folds at a time
-    n_jobs: int  # threads of each
+    n_jobs: int
+    run: FoldRun
     record: Record | None
-    listeners: list[Listener] = field(default_factory=list)
-    clock: Clock = field(default_factory=lambda: Clock(None))
-    done: int = 0
-    lock: Lock = field(default_factory=Lock)
-    stop: Event = field(default_factory=Event)
 
-    def follow(self, splits: Sequence[Split]) -> list[list[LearnerFold]]:
-        """Return the results of each fold, by learner."""
-        return over_folds(self.evaluate, splits, self.jobs, self.stop)
-
-    def send(self, splits: Sequence[Split]) -> list[list[LearnerFold]]:
-        """Return the results of each fold, by learner, which Dask works on."""
-        work, numbers = FoldWork(self.learners, self.rows, self.source, self.n_jobs), []
-        for number, split in enumerate(splits):
-            known = {each.name for each in self.learners if self._known(each.name, number)}
-            numbers.append((number, *split, known))
-        results: list[list[LearnerFold]] = []
-        for number, found in enumerate(on_cluster(work, numbers)):
-            for result in found:
-                if self.record is not None:
-                    self.record.add(result)
-            by_name = {result.learner: result for result in found}
-            names = [each.name for each in self.learners]
-            both = [by_name.get(name) or self._known(name, number) for name in names]
-            results.append([each for each in both if each is not None])
-            for name in names:
-                self._tell(number, name)
-        return results
-
-    def _known(self, learner: str, fold: int) -> LearnerFold | None:
-        return None if self.record is None else self.record.find(learner, fold)
-
-    def evaluate(self, number: int, train: Any, test: Any) -> list[LearnerFold]:
+    def __call__(self, number: int, train: Any, test: Any) -> list[LearnerFold]:
         """Return what all learners make of a fold."""
         fold = Fold(number, self.rows, train, test, self.source, self.n_jobs)
-        found = []
+        results = []
         for learner in self.learners:
-            if self.stop.is_set():
-                raise KeyboardInterrupt
-            found.append(self._evaluate(fold, learner))
-            self._tell(number, learner.name)
-        return found
+            self.run.check()
+            results.append(self.known(learner.name, number) or self._evaluate(fold, learner))
+            self.run.tell(number, method=learner.name)
+        return results
 
-    def _evaluate(self, fold: Fold, learner: Learner) -> LearnerFold:
-        known = self._known(learner.name, fold.number)
-        if known is not None:
-            return known
-        result = fold.evaluate(learner)
+    def known(self, learner: str, fold: int) -> LearnerFold | None:
+        """Return what an earlier run has recorded."""
+        return None if self.record is None else self.record.find(learner, fold)
+
+    def keep(self, result: LearnerFold) -> None:
+        """Record a result, if there is a record."""
         if self.record is not None:
             self.record.add(result)
+
+    def _evaluate(self, fold: Fold, learner: Learner) -> LearnerFold:
+        result = fold.evaluate(learner)
+        self.keep(result)
         return result
 
-    def _tell(self, fold: int, learner: str) -> None:
-        with self.lock:
-            self.done += 1
-            state = EvaluationProgress(
-                done=self.done,
-                total=self.folds * len(self.learners),
-                fold=fold,
-                seconds=self.clock.elapsed(),
-                learner=learner,
-            )
-            for listener in self.listeners:
-                listener(state)
+
+def send(work: _FoldWork, splits: Sequence[Split]) -> list[list[LearnerFold]]:
+    """Return the results of each fold, by learner, which Dask works on."""
+    names = [learner.name for learner in work.learners]
+    items = [
+        (number, *split, {name for name in names if work.known(name, number)})
+        for number, split in enumerate(splits)
+    ]
+    remote = RemoteFold(work.learners, work.rows, work.source, work.n_jobs)
+    folds: list[list[LearnerFold]] = []
+    for number, results in enumerate(on_cluster(remote, items)):
+        for result in results:
+            work.keep(result)
+        by_name = {result.learner: result for result in results}
+        both = [by_name.get(name) or work.known(name, number) for name in names]
+        folds.append([result for result in both if result is not None])
+        for name in names:
+            work.run.tell(number, method=name)
+    return folds

@@ -19,12 +19,12 @@ from mossrules._typing import AnyArray, IntArray
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.canonical_order import Rows
-from mossrules.estimators.base import RuleClassifier, RuleEstimator
-from mossrules.estimators.finding import find_in_rows, generation
-from mossrules.estimators.inputs import read_training, target_name, without
 from mossrules.evaluation.metrics import score_classes, score_numbers
 from mossrules.evaluation.results import FAILED, LearnerFold
 from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
+from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.inputs import read_training, target_name, without
+from mossrules.learning.method import RuleMethod
 from mossrules.model import RuleSet
 from mossrules.solver import Status
 
@@ -53,7 +53,7 @@ class Learner:
     @property
     def is_ours(self) -> bool:
         """Whether it chooses among candidates that can be shared."""
-        return isinstance(self.estimator, RuleEstimator)
+        return isinstance(self.estimator, RuleMethod)
 
     @cached_property
     def settings(self) -> str:
@@ -120,8 +120,8 @@ def read_learners(estimators: Any, *, vary: bool = False) -> list[Learner]:
                 "that is MossRegressor() and not MossRegressor."
             )
         seed = getattr(estimator, "random_state", None)
-        if isinstance(estimator, RuleEstimator):
-            estimator._check_parameters()  # noqa: SLF001  as in fit
+        if isinstance(estimator, RuleMethod):
+            estimator.check_parameters()
             seed = seeds.setdefault(id(seed), resolve_seed(seed))
         known = int(seed) if isinstance(seed, int | np.integer) else None
         found.append(Learner(name, estimator, known, vary))
@@ -236,10 +236,10 @@ class Fold:
         search = self._search(model) if learner.is_ours and self._can_share(model) else None
         begun = perf_counter()
         if search is not None:
-            if isinstance(model, RuleClassifier) and self.source.classes is not None:
-                model._take_classes(self.source.classes)  # noqa: SLF001
-            model._take_found(search.candidates, self.source.target)  # noqa: SLF001
-            model._learn(self.training)  # noqa: SLF001  as fit does, with rows
+            classes = self.source.classes
+            how = {} if classes is None else {"classes": classes}
+            target, rows = self.source.target, self.training
+            model.fit_candidates(search.candidates, target=target, rows=rows, **how)
         else:
             self._fit(model)
         seconds = perf_counter() - begun
@@ -276,11 +276,11 @@ class Fold:
             return True
         return len(classes) == 2 and getattr(model, "class_weight", None) is None
 
-    def _search(self, model: RuleEstimator) -> _Search:
+    def _search(self, model: RuleMethod) -> _Search:
         """Return the candidates of a model, found once for all that look for the same."""
-        if model._finds_alone:  # noqa: SLF001
-            return self._timed(lambda: model._find(self.training))  # noqa: SLF001
-        parameters = generation(model)
+        if model.has_own_candidates:
+            return self._timed(lambda: model.find_candidates(self.training))
+        parameters = model.search_parameters()
         key = tuple(
             (name, value if isinstance(value, int | float | str | tuple) else id(value))
             for name, value in sorted(parameters.items())

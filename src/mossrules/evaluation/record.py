@@ -20,7 +20,7 @@ import numpy as np
 from mossrules.checkpoint import CheckpointFile, read_count, read_number
 from mossrules.data.canonical_order import Rows
 from mossrules.data.columns import NUMBERS
-from mossrules.estimators.folds import Split
+from mossrules.evaluation.folds import Split
 from mossrules.evaluation.learners import Learner
 from mossrules.evaluation.metrics import METRICS
 from mossrules.evaluation.results import LearnerFold

@@ -10,14 +10,14 @@ import numpy as np
 from scipy.stats import rankdata
 
 from mossrules._cached import cached_property
+from mossrules._checks import check_choice
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.data.table import Table, did_you_mean
-from mossrules.estimators.evaluated import MEASURES, standard_error
+from mossrules.evaluation.frontier_evaluation import MEASURES, standard_error
 from mossrules.evaluation.metrics import LABELS, LARGER_IS_BETTER, METRICS
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.stability_levels import check_choice
 from mossrules.model import RuleSet
 from mossrules.stability import Agreement, Estimate, Measure
 from mossrules.stability.identity import SAME_ROWS, Identity

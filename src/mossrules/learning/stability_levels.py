@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar, cast
+from collections.abc import Iterable
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from mossrules._checks import check_integer, check_number
-from mossrules._typing import IntArray
-from mossrules.candidates.search import Candidates
+from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import epsilon_sequence
-from mossrules.learning.constraints import check_constraints, limit_problem
-from mossrules.solver import LogisticProblem, Problem
 from mossrules.solver.options import Method
 from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = [
     "AUTO",
-    "GAMMA_ROWS",
     "Stability",
     "Ties",
     "at_stability",
-    "check_choice",
     "check_stability",
-    "floors_of",
+    "count_untied",
+    "effective_max_rules",
     "method_for",
-    "pose_logistic",
-    "pose_problem",
-    "untied",
+    "read_shares",
+    "stability_floors",
 ]
 
 Stability = Literal["auto", "high", "medium", "low"] | float
@@ -38,55 +34,17 @@ Chosen = TypeVar("Chosen", bound=SelectionProblem)
 PLACES = {"high": 3, "medium": 40}  # which floor of the paper's sequence E, counted from 1
 APPROXIMATE = "low"
 AUTO = "auto"  # chosen by cross-validation
-GAMMA_ROWS = 30.0  # gamma="auto" is this over the number of rows; measured in docs/estimator.md
+# "medium", the 40th of the paper's floors, is at 0.42 to 0.51 of the largest stability on the
+# tables that were looked at, and "high" at 0.89 to 0.96.
+LEAST_SHARE = 0.5
 
 
-def pose_problem(
-    candidates: Candidates,
-    *,
-    max_rules: int,
-    ties: Ties,
-    gamma: float | Literal["auto"],
-    constraints: Any = None,
-) -> Problem:
-    """Return the problem of choosing among the candidates, with no floor yet."""
-    statistics = candidates.statistics
-    problem = Problem(
-        statistics,
-        max_rules=_most(candidates, max_rules, ties),
-        gamma=GAMMA_ROWS / statistics.n if gamma == "auto" else gamma,
-    )
-    return limit_problem(problem, candidates, check_constraints(constraints))
+def effective_max_rules(counts: IntArray, max_rules: int, ties: Ties) -> int:
+    """Return the most rules to choose, fewer than asked for where ties are dropped."""
+    return count_untied(counts, max_rules) if ties == "drop" else max_rules
 
 
-def pose_logistic(
-    candidates: Candidates,
-    *,
-    max_rules: int,
-    ties: Ties,
-    gamma: float | Literal["auto"],
-    constraints: Any = None,
-) -> LogisticProblem:
-    """Return the same for two classes: by the logistic loss."""
-    if candidates.patterns is None:
-        raise InvalidParameter(
-            "The candidates were found without the patterns that the logistic loss is of; find "
-            "them with patterns=True."
-        )
-    problem = LogisticProblem(
-        candidates.patterns,
-        max_rules=_most(candidates, max_rules, ties),
-        gamma=cast("float", gamma),  # the problem itself knows what "auto" is
-    )
-    return limit_problem(problem, candidates, check_constraints(constraints))
-
-
-def _most(candidates: Candidates, max_rules: int, ties: Ties) -> int:
-    most = check_integer("max_rules", max_rules)
-    return untied(candidates.pool.counts, most) if ties == "drop" else most
-
-
-def untied(counts: IntArray, max_rules: int) -> int:
+def count_untied(counts: IntArray, max_rules: int) -> int:
     """Return how many of the `max_rules` most frequent rules are more frequent than the next one.
 
     As the paper's authors do it: where the last of them ties with the next rule, all rules of that
@@ -109,13 +67,6 @@ def check_stability(stability: Stability) -> None:
         )
 
 
-def check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
-    """Refuse a value that is not among the choices."""
-    if not any(value is choice or value == choice for choice in choices):
-        listed = ", ".join(map(repr, choices))
-        raise InvalidParameter(f"{name} is {value!r}; choose from {listed}.")
-
-
 def at_stability(problem: Chosen, stability: Stability) -> Chosen:
     """Return the problem with the floor that a word or a share stands for."""
     if stability == APPROXIMATE:
@@ -123,11 +74,11 @@ def at_stability(problem: Chosen, stability: Stability) -> Chosen:
     if not isinstance(stability, str):
         # A share of a whole number may come out a rounding error above one.
         return problem.at(int(np.ceil(stability * problem.max_stability * (1.0 - 1e-12))))
-    sequence = floors_of(problem)
+    sequence = stability_floors(problem)
     return problem.at(int(sequence[min(PLACES[stability], len(sequence)) - 1]))
 
 
-def floors_of(problem: SelectionProblem) -> IntArray:
+def stability_floors(problem: SelectionProblem) -> IntArray:
     """Return the paper's sequence of floors, descending, of the rules that may be chosen.
 
     Where constraints keep selections below its first floor, all floors are lowered by that share.
@@ -146,3 +97,16 @@ def method_for(problem: SelectionProblem, stability: Stability, method: Method) 
     if stability == APPROXIMATE and not problem.is_limited:
         return "coordinate-descent"
     return method
+
+
+def read_shares(points: int | Iterable[float]) -> FloatArray:
+    """Return shares of the largest stability, descending: equal steps to a half, or those given."""
+    if not isinstance(points, Iterable):
+        return np.linspace(1.0, LEAST_SHARE, check_integer("points", points))
+    shares = sorted({check_number("points", share) for share in points}, reverse=True)
+    if not shares or shares[0] > 1:
+        raise InvalidParameter(
+            f"points is {points!r}; pass a number of them, or shares of the largest stability in "
+            "(0, 1]."
+        )
+    return np.array(shares)

@@ -20,7 +20,7 @@ the same is a choice of its own, and moves every figure: it has a name, and ever
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
@@ -28,7 +28,7 @@ import numpy as np
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from mossrules._checks import check_integer, check_number
+from mossrules._checks import check_choice, check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates.search import resolve_seed
 from mossrules.data.table import Table
@@ -44,7 +44,7 @@ from mossrules.stability.identity import (
     read_runs,
 )
 
-__all__ = ["Agreement", "Estimate", "Measure", "check_choice"]
+__all__ = ["Agreement", "Estimate", "Measure"]
 
 Measure = Literal["dice", "jaccard", "ochiai", "pog"]
 
@@ -234,13 +234,6 @@ class Agreement:
             identity=self.identity,
             runs=T,
         )
-
-
-def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Say so when a parameter is none of its choices."""
-    if value not in choices:
-        listed = ", ".join(map(repr, choices))
-        raise InvalidParameter(f"{name} is {value!r}; choose from {listed}.")
 
 
 def _check_confidence(confidence: float) -> None:

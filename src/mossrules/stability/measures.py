@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mossrules._checks import check_number
+from mossrules._checks import check_choice, check_number
 from mossrules._typing import AnyArray, IntArray
 from mossrules.exceptions import InvalidParameter
-from mossrules.stability.agreement import Agreement, Estimate, Measure, check_choice
+from mossrules.stability.agreement import Agreement, Estimate, Measure
 from mossrules.stability.identity import SAME_ROWS, Identity, Rules, keys, read_runs
 
 __all__ = [

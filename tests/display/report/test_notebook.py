@@ -6,7 +6,7 @@ from sklearn import config_context
 from sklearn.datasets import load_diabetes
 
 from mossrules import MossClassifier, MossRegressor
-from mossrules.learning.fitting import no_frontier
+from mossrules.learning.fit import frontier_without_rules
 
 HOSTILE = '<script>alert("bmi")</script>'
 
@@ -75,6 +75,6 @@ def test_a_frontier_shows_its_points(model):
 
 def test_a_frontier_without_a_choice_has_a_view(model):
     """No point, and a single one."""
-    single = no_frontier(model.solution_, 5)
+    single = frontier_without_rules(model.solution_, 5)
     assert 'data-point="0"' in single._repr_html_()
     assert "knee" not in single._repr_html_()

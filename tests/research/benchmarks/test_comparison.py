@@ -8,9 +8,9 @@ from sklearn.model_selection import KFold
 
 from mossrules.baselines import SirusRegressor
 from mossrules.baselines.column_generation import count_literals
-from mossrules.estimators.finding import find_in_rows
-from mossrules.estimators.inputs import read_training
 from mossrules.evaluation import evaluate
+from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.inputs import read_training
 from research.benchmarks import _comparison_page as page
 from research.benchmarks import _notebooks, comparison
 from research.benchmarks.__main__ import RESUMABLE, SUBJECTS

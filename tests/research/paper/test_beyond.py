@@ -5,9 +5,9 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from mossrules import MossRegressor
-from mossrules.estimators.folds import split_rows
-from mossrules.estimators.inputs import read_training
 from mossrules.evaluation import evaluate
+from mossrules.evaluation.folds import split_rows
+from mossrules.learning.inputs import read_training
 from research.paper.beyond import CHOOSE, EXPERIMENT, MEASURE, inner_folds
 from research.paper.beyond_tables import choices, published_means
 from research.paper.framework import ExperimentContext

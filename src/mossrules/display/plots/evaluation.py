@@ -10,7 +10,7 @@ import numpy as np
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.display.plots._axes import PALETTE, axes_for, check_choice, finish
-from mossrules.estimators.evaluated import FrontierEvaluation, Rule
+from mossrules.evaluation.frontier_evaluation import FrontierEvaluation, SelectionCriterion
 from mossrules.exceptions import UnsupportedType
 from mossrules.stability import Measure
 
@@ -95,7 +95,7 @@ class EvaluationDisplay:
         evaluation: FrontierEvaluation,
         *,
         measure: Horizontal = "dice",
-        rule: Rule = "one-standard-error",
+        rule: SelectionCriterion = "one-standard-error",
     ) -> EvaluationDisplay:
         """Return the display of an evaluation.
 
@@ -112,7 +112,7 @@ class EvaluationDisplay:
                 f"evaluation is a {type(evaluation).__name__}; pass a FrontierEvaluation."
             )
         check_choice("measure", measure, tuple(NAMES))
-        check_choice("rule", rule, get_args(Rule))
+        check_choice("rule", rule, get_args(SelectionCriterion))
         chosen, best = evaluation.choose(rule), evaluation.choose("best")
         estimates = [getattr(point, measure) for point in evaluation.points]
         marks = tuple(

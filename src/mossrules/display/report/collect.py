@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -35,11 +36,12 @@ from mossrules.display.report.data import (
     quantiles,
 )
 from mossrules.estimators import MossClassifier, MossRegressor
-from mossrules.estimators.cross_validation import EvaluationProgress, read_shares
-from mossrules.estimators.evaluated import FrontierEvaluation, standard_error
 from mossrules.evaluation import Evaluation, evaluate, evaluate_frontier
+from mossrules.evaluation.folds import EvaluationProgress
+from mossrules.evaluation.frontier_evaluation import FrontierEvaluation, standard_error
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint
+from mossrules.learning.stability_levels import read_shares
 from mossrules.model import RuleSet
 from mossrules.model.link import event_text
 from mossrules.model.values import Interval, sorted_labels, value_test
@@ -192,7 +194,7 @@ def _points(frontier: Frontier, own: Solution) -> list[Solution]:
 
 def _rule_set(model: Moss, own: RuleSet, solution: Solution) -> RuleSet:
     """Return the rules of a solution, as `select` does."""
-    return own if solution is model.solution_ else model._make_rules(solution)  # noqa: SLF001
+    return own if solution is model.solution_ else model.fitted_.rule_set(solution)
 
 
 def _point(
@@ -286,8 +288,9 @@ def _training_scores(
         target = (read_labels(column, table.n_rows)[1] == 1).astype(np.float64)
     else:
         target = finite_numbers(column, 0, table.n_rows)
-    predictions = (rule_set.predict(table) for rule_set in rule_sets)
-    return [model._measure(target, predicted, weights)[0] for predicted in predictions]  # noqa: SLF001
+    fitted = model.fitted_
+    score = partial(fitted.settings.objective.score, fitted.candidates, target, weights=weights)
+    return [score(rule_set.predict(table)).explained for rule_set in rule_sets]
 
 
 # --- folds ----------------------------------------------------------------------------------------

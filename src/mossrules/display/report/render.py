@@ -154,7 +154,7 @@ def model_html(model: Any) -> str:
     if isinstance(rules, RuleSet):
         certificate = CertificateSummary.of(model.solution_, model.max_rules)
         parts.append(f"<p>{escape(certificate.sentence)}</p>")
-        frontiers = list(model._frontiers.values())  # noqa: SLF001  those that were asked for
+        frontiers = list(model.fitted_.frontiers.values())  # those that were asked for
         if frontiers:
             frontier = with_own(max(frontiers, key=len), model.solution_)
             parts.append(_frontier_figure(frontier, model.solution_))

@@ -3,13 +3,17 @@
 >>> [NeverUse("sex"), AtMostFeatures(3), OnlyUp("dose")]
 [NeverUse('sex'), AtMostFeatures(3), OnlyUp('dose')]
 
-Each is a value that says what it means for candidate rules; `limit_problem` makes of them what the
-solver takes: rules fixed in and out, limits `A z <= b` on rules and features, signs of weights.
+Each is a value that says what it means for candidate rules; `apply_constraints` makes of them what
+the solver takes: rules fixed in and out, limits `A z <= b` on rules and features, signs of weights.
 """
 
 from __future__ import annotations
 
-from mossrules.learning.constraints.compile import check_constraints, limit_problem, required_rules
+from mossrules.learning.constraints.compile import (
+    apply_constraints,
+    check_constraints,
+    required_rules,
+)
 from mossrules.learning.constraints.kinds import (
     AtMostConditions,
     AtMostFeatures,
@@ -38,7 +42,7 @@ __all__ = [
     "OnlyDown",
     "OnlyUp",
     "OwnDirection",
+    "apply_constraints",
     "check_constraints",
-    "limit_problem",
     "required_rules",
 ]

@@ -1,6 +1,7 @@
-"""What constraints ask of candidate rules, in the terms of the solver.
+"""All constraints of a user together: checked, and made into a problem for the solver.
 
-Rules fixed in and out, limits `A z <= b` on rules and features, and signs of weights.
+What constraints ask of candidate rules becomes rules fixed in and out, limits `A z <= b` on rules
+and features, and signs of weights.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from mossrules.exceptions import InvalidParameter
 from mossrules.solver.problems.linear_constraints import LinearConstraints
 from mossrules.solver.problems.selection import SelectionProblem
 
-__all__ = ["Limited", "Limits"]
+__all__ = ["ConstraintBuilder", "Limited"]
 
 Limited = TypeVar("Limited", bound=SelectionProblem)
 
 
 @dataclass
-class Limits:
+class ConstraintBuilder:
     """What constraints ask of the candidates, in the solver's terms."""
 
     candidates: Candidates
     required: set[int] = field(default_factory=set)
     forbidden: set[int] = field(default_factory=set)
     rows: list[FloatArray] = field(default_factory=list)  # over rules, then features
-    most: list[float] = field(default_factory=list)
+    maximum: list[float] = field(default_factory=list)
     up: set[int] = field(default_factory=set)  # rules that may only raise the prediction
     down: set[int] = field(default_factory=set)
     own_direction: bool = False  # of all rules
@@ -46,20 +47,22 @@ class Limits:
 
     def features(self, given: Iterable[str]) -> list[int]:
         """Return the positions of features, or say which is not there."""
-        places = []
+        positions = []
         for name in given:
             if name not in self.names:
                 near = get_close_matches(str(name), self.names, 1)
-                hint = f"; did you mean {near[0]!r}" if near else f"; there are {len(self.names)}"
-                raise InvalidParameter(f"A constraint names {name!r}, which is no feature{hint}.")
-            places.append(self.names.index(name))
-        return places
+                hint = f"Did you mean {near[0]!r}?" if near else f"There are {len(self.names)}."
+                raise InvalidParameter(
+                    f"A constraint names {name!r}, which is not a column. {hint}"
+                )
+            positions.append(self.names.index(name))
+        return positions
 
     def using(self, given: Iterable[str]) -> set[int]:
         """Return the rules that look at any of these features."""
         return set(np.flatnonzero(self.uses[self.features(given)].any(axis=0)).tolist())
 
-    def openings(self, given: Iterable[str]) -> Iterator[tuple[int, int]]:
+    def range_directions(self, given: Iterable[str]) -> Iterator[tuple[int, int]]:
         """Yield the rules whose answer depends on how large one of these features is, and how.
 
         It is 1 for rules that hold above some value, -1 below one, and 0 between two.
@@ -76,13 +79,13 @@ class Limits:
         known = self.candidates.texts if isinstance(given, str) else self.candidates.pool.rules
         return known.index(given) if given in known else None  # type: ignore[arg-type]
 
-    def add_row(self, rules: Any, features: Any, most: int) -> None:
+    def add_row(self, rules: Any, features: Any, maximum: int) -> None:
         """Let rules and features, 1 where they count, count for at most so much together."""
         self.rows.append(np.concatenate([rules, features]).astype(np.float64))
-        self.most.append(float(most))
+        self.maximum.append(float(maximum))
 
-    def close(self) -> None:
-        """Settle what follows from all constraints together."""
+    def finish(self) -> None:
+        """Work out what follows from all constraints together."""
         self.bounded = self.one_way(self.up, 1) | self.one_way(self.down, -1)
         if self.own_direction:
             self.bounded |= self.candidates.statistics.values != 0
@@ -105,9 +108,9 @@ class Limits:
             by_feature = np.array(self.rows)[:, len(self.candidates) :].any()
             A = np.array(self.rows)
             linear = (
-                LinearConstraints(A, np.array(self.most), self.uses)
+                LinearConstraints(A, np.array(self.maximum), self.uses)
                 if by_feature
-                else LinearConstraints(A[:, : len(self.candidates)], np.array(self.most))
+                else LinearConstraints(A[:, : len(self.candidates)], np.array(self.maximum))
             )
         return replace(  # type: ignore[type-var]  # all of them are dataclasses
             problem,

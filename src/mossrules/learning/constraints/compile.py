@@ -10,11 +10,11 @@ import numpy as np
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import Candidates
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
-from mossrules.learning.constraints.builder import Limited, Limits
+from mossrules.learning.constraints.builder import ConstraintBuilder, Limited
 from mossrules.learning.constraints.kinds import Constraint, MustInclude
 from mossrules.solver.problems.selection import SelectionProblem
 
-__all__ = ["check_constraints", "limit_problem", "required_rules"]
+__all__ = ["apply_constraints", "check_constraints", "required_rules"]
 
 
 def check_constraints(constraints: Any) -> tuple[Constraint, ...]:
@@ -27,7 +27,7 @@ def check_constraints(constraints: Any) -> tuple[Constraint, ...]:
     for each in given:
         if not isinstance(each, Constraint):
             raise InvalidParameter(
-                f"constraints has {each!r} in it; pass objects of mossrules.learning.constraints, "
+                f"constraints has {each!r} in it; pass objects of mossrules.constraints, "
                 "NeverUse('age') say."
             )
     return given
@@ -44,7 +44,7 @@ def required_rules(constraints: Sequence[Constraint]) -> tuple[Rule, ...]:
     )
 
 
-def limit_problem(
+def apply_constraints(
     problem: Limited, candidates: Candidates, constraints: Sequence[Constraint]
 ) -> Limited:
     """Return the problem, without a floor yet, under constraints.
@@ -84,15 +84,15 @@ def _limited(
     problem: Limited, candidates: Candidates, constraints: Sequence[Constraint]
 ) -> Limited | None:
     """Return the problem under constraints; None when no selection with a rule keeps them."""
-    limits = Limits(candidates)
-    for each in constraints:
-        each.limit(limits)
-    limits.close()
-    clash = bool(limits.required & limits.forbidden) or len(limits.required) > problem.max_rules
-    if clash or len(limits.forbidden) == len(candidates):
+    builder = ConstraintBuilder(candidates)
+    for constraint in constraints:
+        constraint.limit(builder)
+    builder.finish()
+    clash = bool(builder.required & builder.forbidden) or len(builder.required) > problem.max_rules
+    if clash or len(builder.forbidden) == len(candidates):
         return None
-    found = limits.apply_to(problem)
-    return found if found.most_stable_feasible is not None and _has_any_rule(found) else None
+    limited = builder.apply_to(problem)
+    return limited if limited.most_stable_feasible is not None and _has_any_rule(limited) else None
 
 
 def _has_any_rule(problem: SelectionProblem) -> bool:

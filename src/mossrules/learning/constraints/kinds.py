@@ -14,7 +14,7 @@ from mossrules._checks import check_integer
 from mossrules.candidates.rules import Rule
 from mossrules.data.columns import Kind
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.constraints.builder import Limits
+from mossrules.learning.constraints.builder import ConstraintBuilder
 
 __all__ = [
     "AtMostConditions",
@@ -36,7 +36,7 @@ class Constraint(ABC):
     """Something that a rule set has to keep to."""
 
     @abstractmethod
-    def limit(self, limits: Limits) -> None:
+    def limit(self, builder: ConstraintBuilder) -> None:
         """Add what this asks for."""
 
 
@@ -88,9 +88,9 @@ class NeverUse(_OfSeveral):
     ('dose',)
     """
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, builder: ConstraintBuilder) -> None:
         """Forbid the rules that look at them."""
-        limits.forbidden.update(limits.using(self.given))
+        builder.forbidden.update(builder.using(self.given))
 
 
 class OnlyUp(_OfSeveral):
@@ -106,9 +106,9 @@ class OnlyUp(_OfSeveral):
         Names of features.
     """
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, builder: ConstraintBuilder) -> None:
         """Ask for weights that raise it."""
-        limits.up.update(limits.using(self.given))
+        builder.up.update(builder.using(self.given))
 
 
 class OnlyDown(_OfSeveral):
@@ -123,9 +123,9 @@ class OnlyDown(_OfSeveral):
         Names of features.
     """
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, builder: ConstraintBuilder) -> None:
         """Ask for weights that lower it."""
-        limits.down.update(limits.using(self.given))
+        builder.down.update(builder.using(self.given))
 
 
 class _Monotone(_OfSeveral):
@@ -135,21 +135,21 @@ class _Monotone(_OfSeveral):
     some value the other way, and none holds between two values.
     """
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, builder: ConstraintBuilder) -> None:
         """Ask for weights by where rules hold."""
-        for place in limits.features(self.given):
-            if limits.candidates.binning[limits.names[place]].kind is Kind.CATEGORICAL:
+        for place in builder.features(self.given):
+            if builder.candidates.binning[builder.names[place]].kind is Kind.CATEGORICAL:
                 raise InvalidParameter(
-                    f"{self!r} names {limits.names[place]!r}, whose values have no order; make it "
+                    f"{self!r} names {builder.names[place]!r}, whose values have no order; make it "
                     "a number or an ordered category, or see OnlyUp and OnlyDown."
                 )
-        above, below = self._pushes(limits)
-        chosen = {1: above, -1: below, 0: limits.forbidden}
-        for number, opening in limits.openings(self.given):
-            chosen[opening].add(number)
+        above, below = self._pushes(builder)
+        chosen = {1: above, -1: below, 0: builder.forbidden}
+        for number, direction in builder.range_directions(self.given):
+            chosen[direction].add(number)
 
     @abstractmethod
-    def _pushes(self, limits: Limits) -> tuple[set[int], set[int]]:
+    def _pushes(self, builder: ConstraintBuilder) -> tuple[set[int], set[int]]:
         """Return where rules belong that hold above a value, and those that hold below one."""
 
 
@@ -177,8 +177,8 @@ class Increasing(_Monotone):
     True
     """
 
-    def _pushes(self, limits: Limits) -> tuple[set[int], set[int]]:
-        return limits.up, limits.down
+    def _pushes(self, builder: ConstraintBuilder) -> tuple[set[int], set[int]]:
+        return builder.up, builder.down
 
 
 class Decreasing(_Monotone):
@@ -192,8 +192,8 @@ class Decreasing(_Monotone):
         Names of features that are numbers, truth values or ordered categories.
     """
 
-    def _pushes(self, limits: Limits) -> tuple[set[int], set[int]]:
-        return limits.down, limits.up
+    def _pushes(self, builder: ConstraintBuilder) -> tuple[set[int], set[int]]:
+        return builder.down, builder.up
 
 
 @dataclass(frozen=True)
@@ -203,9 +203,9 @@ class OwnDirection(Constraint):
     Rules overlap, and beside others the best weight of one may have the other sign.
     """
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, builder: ConstraintBuilder) -> None:
         """Ask for weights that agree with the means of the rules."""
-        limits.own_direction = True
+        builder.own_direction = True
 
 
 class _OfRules(_OfSeveral):
@@ -242,18 +242,18 @@ class MustInclude(_OfRules):
     True
     """
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, builder: ConstraintBuilder) -> None:
         """Fix them in."""
         for rule in self.given:
-            position = limits.rule(rule)
+            position = builder.rule(rule)
             if position is None:
-                near = get_close_matches(str(rule), limits.candidates.texts, 1)
+                near = get_close_matches(str(rule), builder.candidates.texts, 1)
                 hint = f"; the nearest is {near[0]!r}" if near else ""
                 raise InvalidParameter(
                     f"The rule {str(rule)!r} must be in, but is not among the "
-                    f"{len(limits.candidates)} candidates{hint}."
+                    f"{len(builder.candidates)} candidates{hint}."
                 )
-            limits.required.add(position)
+            builder.required.add(position)
 
 
 class MustExclude(_OfRules):
@@ -265,10 +265,10 @@ class MustExclude(_OfRules):
         Rules as values, or as they are printed.
     """
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, builder: ConstraintBuilder) -> None:
         """Forbid those that are candidates."""
-        found = {limits.rule(rule) for rule in self.given} - {None}
-        limits.forbidden.update(position for position in found if position is not None)
+        found = {builder.rule(rule) for rule in self.given} - {None}
+        builder.forbidden.update(position for position in found if position is not None)
 
 
 @dataclass(frozen=True)
@@ -282,10 +282,10 @@ class AtMostPerFeature(Constraint):
         object.__setattr__(self, "most", check_integer("AtMostPerFeature", most, minimum=0))
         object.__setattr__(self, "features", features)
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, builder: ConstraintBuilder) -> None:
         """Count the rules of each feature."""
-        for place in limits.features(self.features or limits.names):
-            limits.add_row(limits.uses[place], np.zeros(len(limits.names)), self.most)
+        for place in builder.features(self.features or builder.names):
+            builder.add_row(builder.uses[place], np.zeros(len(builder.names)), self.most)
 
     def __repr__(self) -> str:
         return f"AtMostPerFeature({', '.join([str(self.most), *map(repr, self.features)])})"
@@ -300,9 +300,9 @@ class AtMostFeatures(Constraint):
     def __post_init__(self) -> None:
         check_integer("AtMostFeatures", self.most)
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, builder: ConstraintBuilder) -> None:
         """Count the features that are used."""
-        limits.add_row(np.zeros(len(limits.candidates)), np.ones(len(limits.names)), self.most)
+        builder.add_row(np.zeros(len(builder.candidates)), np.ones(len(builder.names)), self.most)
 
     def __repr__(self) -> str:
         return f"AtMostFeatures({self.most})"
@@ -317,10 +317,10 @@ class AtMostConditions(Constraint):
     def __post_init__(self) -> None:
         check_integer("AtMostConditions", self.most)
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, builder: ConstraintBuilder) -> None:
         """Forbid longer rules."""
-        rules = limits.candidates.pool.rules
-        limits.forbidden.update(i for i, rule in enumerate(rules) if len(rule) > self.most)
+        rules = builder.candidates.pool.rules
+        builder.forbidden.update(i for i, rule in enumerate(rules) if len(rule) > self.most)
 
     def __repr__(self) -> str:
         return f"AtMostConditions({self.most})"

@@ -8,12 +8,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from mossrules._checks import check_choice
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.stability_levels import check_choice
 from mossrules.model import RuleSet
 from mossrules.solver import Status
 from mossrules.stability import Agreement, Estimate, Measure
@@ -24,11 +24,11 @@ __all__ = [
     "EvaluatedPoint",
     "FoldPoint",
     "FrontierEvaluation",
-    "Rule",
+    "SelectionCriterion",
     "standard_error",
 ]
 
-Rule = Literal["one-standard-error", "paired-standard-error", "best"]
+SelectionCriterion = Literal["one-standard-error", "paired-standard-error", "best"]
 
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 STOPPED = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
@@ -187,7 +187,7 @@ class FrontierEvaluation:
 
     # --- choosing -------------------------------------------------------------------------------
 
-    def choose(self, rule: Rule = "one-standard-error") -> EvaluatedPoint:
+    def choose(self, rule: SelectionCriterion = "one-standard-error") -> EvaluatedPoint:
         """Return the point that a rule picks; its `share` is what `MossRegressor` takes.
 
         Parameters
@@ -200,7 +200,7 @@ class FrontierEvaluation:
               leaves that out, and so gives up less accuracy.
             * "best": the point with the best mean R2, the most stable of those if there are more.
         """
-        check_choice("rule", rule, get_args(Rule))
+        check_choice("rule", rule, get_args(SelectionCriterion))
         if not self._is_scored:
             raise InvalidParameter(
                 "No point has a selection in all folds; ask for lower shares, or relax constraints."
@@ -267,7 +267,7 @@ class FrontierEvaluation:
         ax: Any = None,
         *,
         measure: Measure | Literal["nogueira"] = "dice",
-        rule: Rule = "one-standard-error",
+        rule: SelectionCriterion = "one-standard-error",
     ) -> Any:
         """Draw stability against R2 with matplotlib, and return the `EvaluationDisplay`.
 

@@ -1,10 +1,15 @@
-"""Which rows are for training and which for testing, and the work on each fold."""
+"""Which rows are for training and which for testing, and the run over all folds.
+
+Every refit and every fold of the package goes through `FoldRun`: one way to share threads, to tell
+how far things are, and to stop.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from dataclasses import dataclass, field
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,10 +19,11 @@ from mossrules._checks import check_integer
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.canonical_order import Rows
 from mossrules.exceptions import InvalidParameter
+from mossrules.progress import Clock
 
-__all__ = ["Split", "over_folds", "split_rows"]
+__all__ = ["EvaluationProgress", "FoldRun", "Listener", "Split", "split_rows"]
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 Split = tuple[IntArray, IntArray]  # positions, among the rows to learn from, to train and to test
 
 FEWEST = 2  # rows to test: R2 of a single one is not defined
@@ -55,25 +61,6 @@ def split_rows(
             f"The number of folds in cv is {len(splits)}; stability can be seen from two on."
         )
     return splits
-
-
-def over_folds(
-    work: Callable[[int, IntArray, IntArray], Found],
-    splits: Sequence[Split],
-    jobs: int,
-    stop: Event,
-) -> list[Found]:
-    """Return what work finds on each fold, so many at a time; if one fails, `stop` is set."""
-    if jobs == 1:
-        return [work(fold, *split) for fold, split in enumerate(splits)]
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            tasks = [pool.submit(work, fold, *split) for fold, split in enumerate(splits)]
-            return [task.result() for task in tasks]
-        except BaseException:  # an interrupt too: the others must not go on
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _deal(target: FloatArray, folds: int, *, fewer: bool, stratify: bool) -> list[Split]:
@@ -117,3 +104,88 @@ def _read_positions(part: Any, n_rows: int) -> AnyArray:
     if len(positions) and not 0 <= positions.min() <= positions.max() < n_rows:
         raise ValueError(part)
     return positions
+
+
+# --- the run --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EvaluationProgress:
+    """Where an evaluation stands after a floor of a fold, or a learner on a fold.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.evaluation import evaluate
+    >>> X = {"age": range(24), "smoker": [False, True] * 12}
+    >>> y = [1.0, 5.0, 1.0, 6.0] * 6
+    >>> model = MossRegressor(2, max_depth=1, n_trees=20)
+    >>> found = evaluate({"MOSS": model}, X, y, cv=2, n_jobs=1, progress=print)
+    MOSS, fold 0, ... s
+    MOSS, fold 1, ... s
+    """
+
+    done: int  #: steps that are finished
+    total: int  #: folds times points, or times learners
+    fold: int  #: of the last step
+    seconds: float  #: since the start
+    learner: str | None = None  #: of the last step, where learners are compared
+
+    def __str__(self) -> str:
+        who = "" if self.learner is None else f"{self.learner}, "
+        return f"{who}fold {self.fold}, {self.seconds:.1f} s"
+
+
+Listener = Callable[[EvaluationProgress], object]
+
+
+@dataclass
+class FoldRun:
+    """Folds being worked on, by threads of this process, and who wants to know how far they are.
+
+    Evaluations differ in what they do on a fold; in this they are all alike.
+    """
+
+    folds: int
+    steps: int  # of each fold
+    jobs: int  # folds at a time
+    listeners: list[Listener] = field(default_factory=list)
+    clock: Clock = field(default_factory=lambda: Clock(None))
+    done: dict[int, int] = field(default_factory=dict)  # steps, by fold
+    lock: Lock = field(default_factory=Lock)
+    stop: Event = field(default_factory=Event)
+
+    def over(
+        self, work: Callable[[int, IntArray, IntArray], Result], splits: Sequence[Split]
+    ) -> list[Result]:
+        """Return what work makes of each fold; if one fails, the others are asked to stop."""
+        if self.jobs == 1:
+            return [work(fold, *split) for fold, split in enumerate(splits)]
+        with ThreadPoolExecutor(self.jobs) as pool:
+            try:
+                tasks = [pool.submit(work, fold, *split) for fold, split in enumerate(splits)]
+                return [task.result() for task in tasks]
+            except BaseException:  # an interrupt too: the others must not go on
+                self.stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def check(self) -> None:
+        """End the work on a fold if another one has failed."""
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+
+    def tell(self, fold: int, done: int | None = None, method: str | None = None) -> None:
+        """Tell all listeners that one more step of a fold is done, or how many are."""
+        with self.lock:
+            self.done[fold] = self.done.get(fold, 0) + 1 if done is None else done
+            progress = EvaluationProgress(
+                done=sum(self.done.values()),
+                total=self.folds * self.steps,
+                fold=fold,
+                seconds=self.clock.elapsed(),
+                learner=method,
+            )
+            # Within the lock: lines of two threads would mix.
+            for listener in self.listeners:
+                listener(progress)

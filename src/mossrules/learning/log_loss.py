@@ -1,4 +1,4 @@
-"""From a selection of rules to log-odds: weights of 0 and 1, intercept, and calibration.
+"""The loss of classes: logistic, with log-odds refitted from patterns, and calibrated.
 
 Notation (shapes in brackets)
     X       distinct patterns of the chosen rules, with a column of ones         (P, k + 1)
@@ -19,16 +19,25 @@ choice of the rules has seen it all the same: what a model does on other rows, `
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
 
 import numpy as np
 from scipy.special import expit, logit
+from sklearn.metrics import log_loss
 
 from mossrules._typing import FloatArray, IntArray
+from mossrules.candidates.search import Candidates
+from mossrules.data.columns import Label
+from mossrules.exceptions import InvalidParameter
+from mossrules.learning.constraints import apply_constraints, check_constraints
+from mossrules.learning.objective import Objective, Score, no_rules
+from mossrules.model import RuleSet
 from mossrules.model.calibration import Calibration
 from mossrules.patterns import Patterns
-from mossrules.solver import LogisticProblem
+from mossrules.solver import LogisticProblem, Solution
+from mossrules.solver.problems.selection import SelectionProblem
 
-__all__ = ["LogOdds", "refit_log_odds", "share_log_odds"]
+__all__ = ["LogLoss", "LogOdds", "refit_log_odds", "share_log_odds"]
 
 # Of log-odds: as if each were known beforehand to be around 0 with a standard deviation of 3. It
 # keeps weights finite where rules tell the classes apart without error; beside more than a few rows
@@ -36,6 +45,117 @@ __all__ = ["LogOdds", "refit_log_odds", "share_log_odds"]
 REFIT_RIDGE = 1.0 / 9.0
 LEAST_SLOPE = 0.05  # of a calibration: rules are never turned around
 MAX_STEPS = 50
+
+
+@dataclass(frozen=True)
+class LogLoss(Objective):
+    """The loss of two classes: rules add up to the log-odds of one of them, the outcome.
+
+    Of several classes each has a model against all others, `calibrated` so that their
+    probabilities can be compared.
+    """
+
+    outcome: Label | None
+    calibrated: bool = False
+
+    needs_patterns = True
+
+    def build_problem(
+        self,
+        candidates: Candidates,
+        *,
+        max_rules: int,
+        gamma: float | Literal["auto"],
+        constraints: Any = None,
+    ) -> LogisticProblem:
+        """Return the problem of choosing among candidates, with no floor yet."""
+        if candidates.patterns is None:
+            raise InvalidParameter(
+                "The candidates were found without the patterns that the logistic loss is of; find "
+                "them with patterns=True."
+            )
+        problem = LogisticProblem(
+            candidates.patterns,
+            max_rules=max_rules,
+            gamma=cast("float", gamma),  # the problem itself knows what "auto" is
+        )
+        return apply_constraints(problem, candidates, check_constraints(constraints))
+
+    def null_solution(self, candidates: Candidates) -> Solution:
+        """Return the solution without rules: its loss is n times the entropy of the classes."""
+        statistics = candidates.statistics
+        share = statistics.target_mean
+        if not 0.0 < share < 1.0:
+            return no_rules(0.0)
+        entropy = -share * np.log(share) - (1.0 - share) * np.log1p(-share)
+        return no_rules(float(statistics.n * entropy))
+
+    def rule_set(
+        self,
+        candidates: Candidates,
+        solution: Solution,
+        problem: SelectionProblem | None,
+        *,
+        refit: bool,
+        target: str | None,
+    ) -> RuleSet:
+        """Return the chosen rules with what each adds to the log-odds of the outcome."""
+        log_odds = self._log_odds(candidates, solution, problem, refit=refit)
+        statistics = candidates.statistics
+        weights, calibration = np.empty(0), None
+        intercept = share_log_odds(statistics.target_mean, statistics.n)
+        if log_odds is not None:
+            weights, intercept = log_odds.weights, log_odds.intercept
+            calibration = log_odds.calibration
+        return RuleSet.from_candidates(
+            candidates,
+            solution.support,
+            weights,
+            intercept,
+            target=target,
+            link="logit",
+            outcome=self.outcome,
+            calibration=calibration,
+        )
+
+    def _log_odds(
+        self,
+        candidates: Candidates,
+        solution: Solution,
+        problem: SelectionProblem | None,
+        *,
+        refit: bool,
+    ) -> LogOdds | None:
+        """Return what the chosen rules add; None where there are none."""
+        patterns, support = candidates.patterns, solution.support
+        if patterns is None or problem is None or len(support) == 0:
+            return None
+        if refit:
+            log_odds = refit_log_odds(patterns, support, problem.signs)
+        else:
+            # The solver's ridge is on weights of columns v_i; on those of 0 and 1 it is 1/v_i^2.
+            values = patterns.values[support]
+            ridge = 1.0 / (problem.gamma * np.maximum(values**2, 1e-12))
+            weights = solution.weights * values
+            log_odds = log_odds_of(patterns.collapsed(support), weights, solution.intercept, ridge)
+        return log_odds.calibrated() if self.calibrated else log_odds
+
+    def score(
+        self,
+        candidates: Candidates,
+        target: FloatArray,
+        predicted: FloatArray,
+        weights: FloatArray | None,
+    ) -> Score:
+        """Return the share of the log-loss that is explained, and the log-loss."""
+        statistics = candidates.statistics
+        alone = share_log_odds(statistics.target_mean, statistics.n)
+        without = np.full(len(target), 1.0 / (1.0 + np.exp(-alone)))
+        loss, null = (
+            float(log_loss(target, probability, sample_weight=weights, labels=[0, 1]))
+            for probability in (predicted, without)
+        )
+        return Score(1.0 - loss / null, loss)
 
 
 @dataclass(frozen=True)

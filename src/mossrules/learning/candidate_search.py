@@ -14,9 +14,9 @@ from mossrules.candidates.search import Candidates, find_candidates
 from mossrules.data.canonical_order import Rows
 from mossrules.data.fixed_point import integer_weights
 from mossrules.data.streams import Streamed
-from mossrules.estimators.inputs import stream_training
 from mossrules.exceptions import InvalidTable
 from mossrules.learning.constraints import check_constraints, required_rules
+from mossrules.learning.inputs import stream_training
 from mossrules.statistics import Statistics
 
 __all__ = ["GENERATION", "candidates_for", "find_in_rows", "generation", "tells_apart"]

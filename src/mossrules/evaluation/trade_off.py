@@ -1,0 +1,325 @@
+"""The trade-off out of sample: on each fold rules are found once and chosen at many floors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from mossrules import defaults
+from mossrules._cached import cached_property
+from mossrules._checks import check_number
+from mossrules._typing import FloatArray
+from mossrules.candidates.rules import Rule
+from mossrules.candidates.search import Candidates, resolve_seed
+from mossrules.data.canonical_order import Rows, take_rows
+from mossrules.data.chunks import resolve_n_jobs
+from mossrules.data.labels import plain_label
+from mossrules.data.table import Table
+from mossrules.evaluation.folds import EvaluationProgress, FoldRun, Listener, Split, split_rows
+from mossrules.evaluation.frontier_evaluation import FoldPoint, FrontierEvaluation
+from mossrules.exceptions import InvalidParameter, UnsupportedType
+from mossrules.frontier import FrontierProgress
+from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.fit import build_problem, rule_set_of, solve_floors
+from mossrules.learning.inputs import read_labelled, read_training
+from mossrules.learning.log_loss import LogLoss
+from mossrules.learning.method import RuleMethod
+from mossrules.learning.settings import Settings
+from mossrules.learning.stability_levels import at_stability, read_shares
+from mossrules.model import RuleSet
+from mossrules.progress import Clock, progress_line
+from mossrules.solver import Snapshot, Solution, Status
+from mossrules.solver.problems.selection import SelectionProblem
+from mossrules.solver.search.branch_and_bound import compile_kernels
+from mossrules.stability.identity import SAME_ROWS, Identity
+
+__all__ = ["cross_validate", "evaluate_frontier"]
+
+SOON = 1e-3  # seconds for a fold that comes when the time is over: it takes what is at hand
+
+
+def evaluate_frontier(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = defaults.FOLDS,
+    points: int | Iterable[float] = defaults.FRONTIER_POINTS,
+    groups: Any = None,
+    sample_weight: Any = None,
+    identity: Identity = "codes",
+    overlap: float = SAME_ROWS,
+    gap: float = defaults.FRONTIER_GAP,
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[EvaluationProgress], object] | None = None,
+    verbose: bool = False,
+) -> FrontierEvaluation:
+    """Cross-validate the trade-off: R2 and the stability of the rules, at each of its points.
+
+    On each fold, candidates are found once, and the choices at all points share one search.
+
+    A point is a share of the largest stability that the rules of a fold can have. The paper takes
+    the i-th of the floors of each fold; but how far down that is depends on the counts of that fold
+    alone. A share means the same in all of them, and on all rows: `MossRegressor(stability=share)`
+    is the model whose accuracy and stability a point estimates.
+
+    Parameters
+    ----------
+    estimator : MossRegressor, or MossClassifier for two classes
+        Its `stability` plays no part; it is not fitted. For classes, `r2` is the share of the
+        log-loss that is explained, and `error` the log-loss.
+    X, y, sample_weight : as in `MossRegressor.fit`
+        Weights count on test rows too.
+    cv : int, splitter of scikit-learn, or pairs of training and test rows, default=10
+        A number of folds deals out the rows in an order of their own, at random so to speak, and
+        the same whatever the order in which rows are given. With `groups`, rows of a group are
+        never on both sides. Folds of a classifier have equal shares of both classes. For rows in
+        time, pass `TimeSeriesSplit`.
+    points : int or shares, default=50
+        How many points, in equal steps from 1 to 0.5 (from the most stable rules to about the
+        paper's "medium"); or the shares, in (0, 1].
+    groups
+        One label per row, for splitters that ask for them.
+    identity, overlap
+        When rules of two folds count as the same, as in `mossrules.stability.dice`; "rows" looks at
+        all rows of X.
+    gap : float, default=0.01
+        Largest relative distance of each choice from its optimum.
+    time_limit : float, optional
+        Seconds for all folds together, from the first choice on, beside those that the estimator
+        allows each choice. Choices that run out of either have the best selection found so far, and
+        count as `stopped`.
+    n_jobs : int or None, default=None
+        Threads, over folds first; None uses all cores. The result does not depend on it, unless
+        the time is over.
+    progress
+        Called with an `EvaluationProgress` after each step.
+    verbose
+        Whether to show a line of progress in the terminal.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from mossrules import MossRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = MossRegressor(max_rules=5, n_trees=100)
+    >>> evaluation = evaluate_frontier(model, X, y, cv=5, points=[1.0, 0.9, 0.7])
+    >>> evaluation.shares
+    array([1. , 0.9, 0.7])
+    >>> best = evaluation.choose("best")
+    >>> chosen = model.set_params(stability=best.share).fit(X, y)
+    """
+    if not isinstance(estimator, RuleMethod) or not hasattr(estimator, "select"):
+        raise UnsupportedType(
+            f"estimator is a {type(estimator).__name__}; pass a MossRegressor or MossClassifier, "
+            "which have a trade-off to look at."
+        )
+    if progress is not None and not callable(progress):
+        raise InvalidParameter("progress must be a function of one EvaluationProgress, or None.")
+    if time_limit is not None:
+        check_number("time_limit", time_limit)
+    check_number("gap", gap, minimum=0.0)
+    shares = read_shares(points)
+    estimator.check_parameters()
+    settings, rows = _read_rows(estimator, X, y, sample_weight)
+    return cross_validate(
+        settings.but(gap=gap, n_jobs=n_jobs),
+        rows,
+        split_rows(rows, cv, groups, stratify=isinstance(settings.objective, LogLoss)),
+        shares,
+        time_limit=time_limit,
+        identity=identity,
+        overlap=overlap,
+        progress=progress,
+        verbose=verbose,
+    )
+
+
+def _read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Settings, Rows]:
+    """Return the settings of a fit, and the rows to learn from and to test on."""
+    settings = estimator.settings()
+    if not isinstance(settings.objective, LogLoss):
+        return settings, read_training(BaseEstimator(), X, y, sample_weight)
+    labelled = read_labelled(BaseEstimator(), X, y, sample_weight, estimator.class_weight)
+    if len(labelled.classes) != 2:
+        raise InvalidParameter(
+            f"y has {len(labelled.classes)} classes, each of which has a trade-off of its own; "
+            "pass whether a row is of one of them."
+        )
+    outcome = replace(settings.objective, outcome=plain_label(labelled.classes[1]))
+    return settings.but(objective=outcome), labelled.rows(1)
+
+
+def cross_validate(
+    settings: Settings,
+    rows: Rows,
+    splits: Sequence[Split],
+    shares: FloatArray,
+    *,
+    time_limit: float | None = None,
+    identity: Identity = "codes",
+    overlap: float = SAME_ROWS,
+    progress: Listener | None = None,
+    verbose: bool = False,
+) -> FrontierEvaluation:
+    """Evaluate a fit at shares of the largest stability; `time_limit` is for all folds together."""
+    if settings.solver != "coordinate-descent":
+        compile_kernels()  # not in several threads, nor within the limit of time
+    threads = resolve_n_jobs(settings.n_jobs)
+    jobs = min(threads, len(splits))
+    # A generator gives another seed at each call: all folds have the first one.
+    seed = resolve_seed(settings.search.get("random_state"))
+    search = {**settings.search, "random_state": seed, "n_jobs": threads // jobs}
+    # Rules of folds are compared, not shown: they need no name of the target.
+    settings = settings.but(search=search, target=None, n_jobs=threads // jobs)
+    run = FoldRun(len(splits), len(shares), jobs)
+    work = _FoldWork(run, settings, rows, shares, _SharedTime(run, time_limit))
+    with progress_line(verbose, len(splits) * len(shares), "evaluation") as show:
+        run.listeners = [listener for listener in (progress, show) if listener is not None]
+        found = run.over(work, splits)
+    rules = frozenset[Rule]().union(*(candidates.pool.rules for candidates, _ in found))
+    return FrontierEvaluation.of(
+        [points for _, points in found],
+        n_candidates=len(rules),
+        gap=settings.gap,
+        seconds=run.clock.elapsed(),
+        identity=identity,
+        table=rows.table if identity == "rows" else None,
+        overlap=overlap,
+    )
+
+
+# --- a fold ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class _SharedTime:
+    """The seconds for all folds together, shared out as folds begin."""
+
+    run: FoldRun
+    time_limit: float | None
+    limit: Clock | None = None  # from the first choice on: compiling the forest does not count
+    begun: int = 0
+
+    def for_one_more(self) -> float | None:
+        """Return the seconds for one more fold: its part of what is left."""
+        if self.time_limit is None:
+            return None
+        with self.run.lock:
+            self.limit = self.limit or Clock(self.time_limit)
+            rounds = -(-(self.run.folds - self.begun) // self.run.jobs)
+            self.begun += 1
+        return max(SOON, self.limit.left() / rounds)
+
+
+@dataclass(frozen=True)
+class _FoldWork:
+    """What is done on a fold: find rules in the training rows, choose, and predict the others."""
+
+    run: FoldRun
+    settings: Settings
+    rows: Rows
+    shares: FloatArray
+    time: _SharedTime
+
+    def __call__(self, fold: int, train: Any, test: Any) -> tuple[Candidates, list[FoldPoint]]:
+        """Return the candidates of a fold, and what it has at each share."""
+        candidates = find_in_rows(self.rows.part(train), **self.settings.search)
+        problem = build_problem(candidates, self.settings)
+        solutions = self._solve(fold, candidates, problem)
+        score = _Scorer(self.settings, candidates, problem, self.rows, test)
+        points = [
+            score(fold, float(share), solution)
+            for share, solution in zip(self.shares, solutions, strict=True)
+        ]
+        self.run.tell(fold, len(self.shares))
+        return candidates, points
+
+    def _solve(
+        self, fold: int, candidates: Candidates, problem: SelectionProblem | None
+    ) -> list[Solution]:
+        """Return the choice at each share, neighbours from one search."""
+        if problem is None:
+            return [self.settings.objective.null_solution(candidates)] * len(self.shares)
+        floors = [at_stability(problem, float(share)).min_stability for share in self.shares]
+
+        def look(_: Snapshot) -> None:
+            self.run.check()
+
+        def tell(state: FrontierProgress) -> None:
+            self.run.tell(fold, state.done)
+
+        frontier = solve_floors(
+            problem,
+            sorted(set(floors), reverse=True),
+            self.settings,
+            self.settings.gap,
+            time_budget=self.time.for_one_more(),
+            watch=look,
+            progress=tell,
+        )
+        by_floor = {entry.floor: entry.solution for entry in frontier.entries}
+        found = [by_floor.get(floor) for floor in floors]
+        if any(each is None or each.status is Status.INTERRUPTED for each in found):
+            raise KeyboardInterrupt  # which a sweep takes for a wish to have what there is
+        return [each for each in found if each is not None]
+
+
+@dataclass(frozen=True)
+class _Scorer:
+    """Predicts the test rows of a fold, once for each selection."""
+
+    settings: Settings
+    candidates: Candidates
+    problem: SelectionProblem | None
+    rows: Rows
+    test: Any
+    known: dict[bytes, tuple[RuleSet, float, float]] = field(default_factory=dict)
+
+    def __call__(self, fold: int, share: float, solution: Solution) -> FoldPoint:
+        rules, r2, error = self._score(solution)
+        largest = self.problem.max_stability if self.problem is not None else 0
+        return FoldPoint(
+            fold=fold,
+            share=share,
+            stability=solution.stability / largest if largest else 1.0,
+            loss=solution.loss,
+            gap=solution.gap,
+            status=solution.status,
+            r2=r2,
+            error=error,
+            rules=rules,
+        )
+
+    def _score(self, solution: Solution) -> tuple[RuleSet, float, float]:
+        objective, parts = self.settings.objective, (self.candidates, self.problem)
+        if not solution.has_selection:
+            nothing = objective.null_solution(self.candidates)
+            return rule_set_of(*parts, nothing, self.settings), float("nan"), float("nan")
+        key = solution.support.tobytes()
+        if key not in self.known:
+            rules = rule_set_of(*parts, solution, self.settings)
+            predicted = rules.predict(self.table)
+            score = objective.score(self.candidates, self.target, predicted, self.weights)
+            self.known[key] = (rules, *score)
+        return self.known[key]
+
+    @cached_property
+    def table(self) -> Table:
+        """The test rows."""
+        return take_rows(self.rows.table, self.test)
+
+    @property
+    def target(self) -> FloatArray:
+        """The target of the test rows."""
+        target: FloatArray = self.rows.target[self.test]
+        return target
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """The weights of the test rows."""
+        return None if self.rows.weights is None else self.rows.weights[self.test]

@@ -1,0 +1,227 @@
+"""A fit, step by step: rows -> candidates -> problem -> solution -> rule set.
+
+No scikit-learn here: estimators, evaluation, report and command line all call these functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from mossrules import defaults
+from mossrules._checks import check_integer
+from mossrules._typing import IntArray
+from mossrules._warn import warn_user
+from mossrules.candidates.search import Candidates
+from mossrules.exceptions import InvalidParameter, SolveLimitWarning
+from mossrules.frontier import Frontier, FrontierPoint, solve_frontier
+from mossrules.learning.settings import Settings
+from mossrules.learning.stability_levels import (
+    AUTO,
+    Stability,
+    at_stability,
+    effective_max_rules,
+    method_for,
+    read_shares,
+    stability_floors,
+)
+from mossrules.model import RuleSet
+from mossrules.solver import Snapshot, Solution, Status, solve
+from mossrules.solver.problems.selection import SelectionProblem
+
+__all__ = [
+    "FittedRules",
+    "Points",
+    "build_problem",
+    "choose_rules",
+    "frontier_without_rules",
+    "rule_set_of",
+    "solve_floors",
+]
+
+Points = int | Iterable[float] | Literal["complete"]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRules:
+    """Rules that were chosen among candidates, with all that led to them."""
+
+    settings: Settings
+    candidates: Candidates
+    problem: SelectionProblem | None  # what `solution` solves; None where there are no candidates
+    solution: Solution
+    rules: RuleSet
+    frontiers: dict[tuple[object, ...], Frontier] = field(default_factory=dict)  # by what was asked
+
+    def rule_set(self, solution: Solution) -> RuleSet:
+        """Return another choice among the candidates as a rule set."""
+        return rule_set_of(self.candidates, self.problem, solution, self.settings)
+
+    def null_rules(self) -> RuleSet:
+        """Return the model without rules."""
+        return self.rule_set(self.settings.objective.null_solution(self.candidates))
+
+    # --- the trade-off --------------------------------------------------------------------------
+
+    def frontier(
+        self,
+        points: Points = defaults.FRONTIER_POINTS,
+        gap: float = defaults.FRONTIER_GAP,
+        *,
+        time_budget: float | None = None,
+        verbose: bool = False,
+        **record: Any,
+    ) -> Frontier:
+        """Return the best fit at many levels of stability; `record` is as in `solve_frontier`."""
+        if isinstance(points, Iterable) and not isinstance(points, str):
+            points = tuple(read_shares(points).tolist())
+        elif points != "complete":
+            check_integer("points", points)
+        key = (points, gap, time_budget)
+        if key in self.frontiers:
+            return self.frontiers[key]
+        frontier = self._solve(points, gap, time_budget=time_budget, verbose=verbose, **record)
+        if not frontier.interrupted:  # then the same call may do better
+            self.frontiers[key] = frontier
+        return frontier
+
+    def _solve(
+        self, points: int | tuple[float, ...] | Literal["complete"], gap: float, **how: Any
+    ) -> Frontier:
+        if self.problem is None:
+            return frontier_without_rules(self.solution, self.settings.max_rules)
+        floors: Sequence[int] | IntArray | Literal["complete"] = "complete"
+        if isinstance(points, tuple):
+            asked = (at_stability(self.problem, share).min_stability for share in points)
+            floors = list(dict.fromkeys(asked))  # few rules have few levels of stability
+        elif points != "complete":
+            floors = stability_floors(self.problem)[:points]
+        return solve_floors(self.problem, floors, self.settings, gap, **how)
+
+    def at(
+        self,
+        *,
+        stability: Stability | None = None,
+        index: int | None = None,
+        max_loss: float | None = None,
+        frontier: Frontier | None = None,
+        watch: Callable[[Snapshot], object] | None = None,
+    ) -> FittedRules:
+        """Return what is chosen at another point of the trade-off, among the same candidates."""
+        if sum(value is not None for value in (stability, index, max_loss)) != 1:
+            raise InvalidParameter("Give exactly one of stability, index and max_loss.")
+        if stability is not None:
+            settings = self.settings.but(stability=stability)
+            settings.check()
+            chosen = choose_rules(self.candidates, settings, problem=self.problem, watch=watch)
+            return replace(chosen, frontiers=self.frontiers)
+        frontier = self.frontier() if frontier is None else frontier
+        solution = frontier.at(index=index, max_loss=max_loss)
+        if self.problem is None:
+            return self._with(solution, None, self.settings)
+        # Its certificate is of the floor at which it was found, which it may well exceed.
+        floors = {id(entry.solution): entry.floor for entry in frontier.entries}
+        problem = self.problem.at(floors[id(solution)])
+        share = frontier.share(solution.stability)
+        return self._with(solution, problem, self.settings.but(stability=share))
+
+    def _with(
+        self, solution: Solution, problem: SelectionProblem | None, settings: Settings
+    ) -> FittedRules:
+        rules = rule_set_of(self.candidates, problem, solution, settings)
+        return replace(self, settings=settings, problem=problem, solution=solution, rules=rules)
+
+
+# --- the steps ------------------------------------------------------------------------------------
+
+
+def build_problem(candidates: Candidates, settings: Settings) -> SelectionProblem | None:
+    """Return the problem of choosing among candidates, with no floor yet; None without any."""
+    if len(candidates) == 0:
+        return None
+    return settings.objective.build_problem(
+        candidates,
+        max_rules=effective_max_rules(candidates.pool.counts, settings.max_rules, settings.ties),
+        gamma=settings.gamma,
+        constraints=settings.constraints,
+    )
+
+
+def choose_rules(
+    candidates: Candidates,
+    settings: Settings,
+    *,
+    problem: SelectionProblem | None = None,
+    watch: Callable[[Snapshot], object] | None = None,
+) -> FittedRules:
+    """Choose rules of the stability asked for among candidates, and prove how good they are.
+
+    `problem` is that of `build_problem` where it is known, at any floor; `watch` is called with
+    snapshots of the search.
+    """
+    problem = build_problem(candidates, settings) if problem is None else problem
+    if problem is None:
+        solution = settings.objective.null_solution(candidates)
+    elif settings.stability == AUTO:
+        raise InvalidParameter(
+            "stability is 'auto', which needs rows to cross-validate, and there are candidates "
+            "only; use fit, or pass a share such as that of evaluation_.choose()."
+        )
+    else:
+        problem = at_stability(problem, settings.stability)
+        method = method_for(problem, settings.stability, settings.solver)
+        solution = solve(problem, method, settings.options(progress=watch))
+        _warn_of_limits(solution, settings.gap)
+    rules = rule_set_of(candidates, problem, solution, settings)
+    return FittedRules(settings, candidates, problem, solution, rules)
+
+
+def rule_set_of(
+    candidates: Candidates,
+    problem: SelectionProblem | None,
+    solution: Solution,
+    settings: Settings,
+) -> RuleSet:
+    """Return a solution as a rule set."""
+    return settings.objective.rule_set(
+        candidates, solution, problem, refit=settings.refit, target=settings.target
+    )
+
+
+def solve_floors(
+    problem: SelectionProblem,
+    floors: Sequence[int] | IntArray | Literal["complete"],
+    settings: Settings,
+    gap: float,
+    *,
+    watch: Callable[[Snapshot], object] | None = None,
+    **how: Any,
+) -> Frontier:
+    """Return the choices at many floors; `watch` may interrupt them."""
+    options = settings.options(gap, watch)
+    how = {"n_jobs": settings.n_jobs, **how}
+    return solve_frontier(problem, floors, settings.solver, options, **how)
+
+
+def _warn_of_limits(solution: Solution, gap: float) -> None:
+    if solution.status in (Status.OPTIMAL, Status.HEURISTIC):
+        return
+    warn_user(
+        f"The search for rules ended ({solution.status.value}) after "
+        f"{solution.report.seconds:.1f} s with a gap of {solution.gap:.2%} left, where "
+        f"{gap:.2%} was asked for; raise time_limit, or gap.",
+        SolveLimitWarning,
+    )
+
+
+def frontier_without_rules(solution: Solution, max_rules: int) -> Frontier:
+    """Return the frontier of a model without candidates: one point."""
+    return Frontier(
+        entries=(FrontierPoint(0, solution),),
+        largest_stability=0,
+        null_loss=solution.loss,
+        max_rules=max_rules,
+        gamma=float("nan"),
+        complete=True,
+    )
