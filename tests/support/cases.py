@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import replace
-from typing import NamedTuple
-
 import numpy as np
 
-from mossrules.solver.kernels.state import FREE, IN, OUT, Data, no_limits
 from mossrules.solver.problems.squared import LinearConstraints, Problem
 
 
@@ -120,70 +115,3 @@ def swap_nothing(*arguments):
     assert min(first, rounds) >= 0
     A = data.G[np.ix_(support, support)] + np.eye(len(support)) / data.gamma
     return 0.5 * data.q[support] @ np.linalg.solve(A, data.q[support])
-
-
-# --- nodes of a tree ------------------------------------------------------------------------------
-
-
-class Node(NamedTuple):
-    """A problem as kernels see it, with some rules fixed."""
-
-    problem: Problem
-    data: Data
-    order: np.ndarray
-    fate: np.ndarray
-    room: float
-    floor: float
-
-    @property
-    def free(self):
-        """Positions of the rules that are not fixed."""
-        return np.flatnonzero(self.fate == FREE)
-
-    @property
-    def inside(self):
-        """Positions of the rules that are fixed in."""
-        return np.flatnonzero(self.fate == IN)
-
-    def selections(self):
-        """Yield the selections of exactly k rules that keep the fixings and meet the floor."""
-        counts = self.data.counts
-        for rest in itertools.combinations(self.free.tolist(), int(self.room)):
-            if counts[list(rest)].sum() >= self.floor:
-                yield np.array([*self.inside, *rest], dtype=np.int64)
-
-
-def data_of(problem: Problem) -> Data:
-    """Return all rules of a problem in the form that kernels want."""
-    s = problem.statistics
-    G = np.ascontiguousarray(s.G)
-    counts, free = s.counts.astype(np.float64), np.zeros(problem.m, dtype=bool)
-    return Data(
-        G, s.q.copy(), counts, problem.gamma, 0.5 * s.yy, False, free, no_limits(problem.m)
-    )  # fmt: skip
-
-
-def random_node(seed: int, **settings) -> Node:
-    """Return a problem with some rules fixed at random; it need not have a feasible selection."""
-    problem = wild_problem(seed, **{"strongest": 4, **settings})
-    problem = replace(problem, fixed_in=(), fixed_out=(), min_stability=0)
-    rng = np.random.default_rng([11, seed])
-    order = rng.permutation(problem.m)
-    n_in = int(rng.integers(0, min(problem.size, 3)))
-    n_out = int(rng.integers(0, problem.m - problem.size + 1))
-    fate = np.full(problem.m, FREE, np.int8)
-    fate[order[:n_in]], fate[order[n_in : n_in + n_out]] = IN, OUT
-    share = float(rng.choice([0.0, 0.5, 0.8, 0.95, 1.0, 1.1]))
-    kept = replace(problem, fixed_in=order[:n_in], fixed_out=order[n_in : n_in + n_out])
-    eps = int(share * kept.max_stability_unlimited)
-    data = data_of(problem)
-    problem = kept if eps > kept.max_stability_unlimited else kept.at(eps)
-    floor = float(eps - data.counts[fate == IN].sum())
-    return Node(
-        problem,
-        data,
-        np.argsort(-data.counts, kind="stable"),
-        fate,
-        float(kept.size - n_in),
-        floor,
-    )

@@ -4,36 +4,35 @@ from hypothesis import strategies as st
 
 from mossrules.solver.kernels.fixing import fix_by_bound, fix_by_floor, put_in, put_out
 from mossrules.solver.kernels.relaxation import lower_and_upper
-from mossrules.solver.kernels.state import FREE, IN, OUT
-from mossrules.solver.search.instance import no_twins
-from support.cases import random_node
+from mossrules.solver.kernels.state import FREE, IN, OUT, Precedence
+from support.nodes import plain_order, random_node
 
 SEEDS = st.integers(0, 10**6)
 
 
-def chains(node, rng):
-    """Return random chains of twins along the order of counts, as `before` and `after`."""
-    before, after = no_twins(len(node.fate))
+def chains(case, rng):
+    """Return random chains of duplicates along the order of counts."""
+    links = plain_order(case.data.counts)
     last = {}
-    for i in node.order.tolist():
-        if node.fate[i] == FREE:
+    for i in links.by_count.tolist():
+        if case.decision[i] == FREE:
             chain = int(rng.integers(0, 4))
             if chain and chain in last:
-                before[i], after[last[chain]] = last[chain], i
+                links.before[i], links.after[last[chain]] = last[chain], i
             last[chain] = i
-    return before, after
+    return links
 
 
 def in_order(before, support):
-    """Tell whether every selected twin has those before it in the selection too."""
+    """Tell whether every selected duplicate has those before it in the selection too."""
     chosen = set(support.tolist())
     return all(before[i] < 0 or before[i] in chosen for i in chosen)
 
 
-def agrees(fate, support):
+def agrees(decision, support):
     """Tell whether a selection keeps fixings."""
-    z = np.isin(np.arange(len(fate)), support)
-    return z[fate == IN].all() and not z[fate == OUT].any()
+    z = np.isin(np.arange(len(decision)), support)
+    return z[decision == IN].all() and not z[decision == OUT].any()
 
 
 # --- by the floor ---------------------------------------------------------------------------------
@@ -43,46 +42,43 @@ def agrees(fate, support):
 @settings(deadline=None, max_examples=400)
 def test_the_floor_fixes_exactly_what_it_decides(seed):
     """A rule is in or out if and only if it is so in every selection that meets the floor."""
-    node = random_node(seed)
-    fate = node.fate.copy()
-    possible, room, floor = fix_by_floor(
-        node.data.counts, node.order, fate, *no_twins(len(fate)), node.room, node.floor
-    )
-    feasible = list(node.selections())
+    case = random_node(seed)
+    decision = case.decision.copy()
+    possible, K, E = fix_by_floor(case.data.counts, case.precedence, decision, case.K, case.E)
+    feasible = list(case.selections())
     assert possible == bool(feasible)
     if not possible:
         return
-    z = np.array([np.isin(np.arange(len(fate)), support) for support in feasible])
-    np.testing.assert_array_equal(fate == IN, z.all(axis=0))
-    np.testing.assert_array_equal(fate == OUT, ~z.any(axis=0))
-    newly = (fate == IN) & (node.fate != IN)
-    assert room == node.room - newly.sum()
-    assert floor == node.floor - node.data.counts[newly].sum()
+    z = np.array([np.isin(np.arange(len(decision)), support) for support in feasible])
+    np.testing.assert_array_equal(decision == IN, z.all(axis=0))
+    np.testing.assert_array_equal(decision == OUT, ~z.any(axis=0))
+    newly = (decision == IN) & (case.decision != IN)
+    assert case.K - newly.sum() == K
+    assert case.E - case.data.counts[newly].sum() == E
 
 
 @given(SEEDS)
 @settings(deadline=None, max_examples=300)
-def test_the_floor_and_twins_fix_nothing_that_could_differ(seed):
-    """With chains of twins, each selection that has them in order keeps what is fixed."""
-    node = random_node(seed)
-    fate = node.fate.copy()
-    before, after = chains(node, np.random.default_rng(seed))
-    possible, room, _ = fix_by_floor(
-        node.data.counts, node.order, fate, before, after, node.room, node.floor
-    )
-    ordered = [support for support in node.selections() if in_order(before, support)]
+def test_the_floor_and_duplicates_fix_nothing_that_could_differ(seed):
+    """With chains of duplicates, each selection that has them in order keeps what is fixed."""
+    case = random_node(seed)
+    decision = case.decision.copy()
+    links = chains(case, np.random.default_rng(seed))
+    possible, K, _ = fix_by_floor(case.data.counts, links, decision, case.K, case.E)
+    ordered = [support for support in case.selections() if in_order(links.before, support)]
     if not possible:
         assert not ordered
         return
-    assert all(agrees(fate, support) for support in ordered)
-    assert room == node.room - np.count_nonzero((fate == IN) & (node.fate != IN))
-    if room == 0:
-        assert FREE not in fate
+    assert all(agrees(decision, support) for support in ordered)
+    assert case.K - np.count_nonzero((decision == IN) & (case.decision != IN)) == K
+    if K == 0:
+        assert FREE not in decision
 
 
 def test_the_slack_is_used_to_the_last_count():
     """A rule that just fits stays free, and one count more on the floor decides it."""
-    counts, order = np.array([9.0, 7.0, 4.0]), np.arange(3)
+    counts = np.array([9.0, 7.0, 4.0])
+    order = plain_order(counts)
     for floor, expected in [
         (11.0, [FREE, FREE, FREE]),
         (12.0, [IN, FREE, FREE]),
@@ -90,127 +86,122 @@ def test_the_slack_is_used_to_the_last_count():
         (14.0, [IN, IN, OUT]),
         (16.0, [IN, IN, OUT]),
     ]:
-        fate = np.zeros(3, np.int8)
-        possible, _, _ = fix_by_floor(counts, order, fate, *no_twins(3), 2.0, floor)
+        decision = np.zeros(3, np.int8)
+        possible, _, _ = fix_by_floor(counts, order, decision, 2.0, floor)
         assert possible
-        assert fate.tolist() == expected, floor
-    assert not fix_by_floor(counts, order, np.zeros(3, np.int8), *no_twins(3), 2.0, 17.0)[0]
-    assert not fix_by_floor(counts, order, np.zeros(3, np.int8), *no_twins(3), 4.0, 0.0)[0]
+        assert decision.tolist() == expected, floor
+    assert not fix_by_floor(counts, order, np.zeros(3, np.int8), 2.0, 17.0)[0]
+    assert not fix_by_floor(counts, order, np.zeros(3, np.int8), 4.0, 0.0)[0]
 
 
 # --- by symmetry ----------------------------------------------------------------------------------
 
 
-def test_a_twin_takes_along_what_comes_before_or_after_it():
+def linked(before, after):
+    """Return rules in the order of their positions, some of them duplicates."""
+    return Precedence(np.arange(len(before)), np.array(before), np.array(after))
+
+
+def test_a_duplicate_takes_along_what_comes_before_or_after_it():
     """In with one goes in all before it; out with one goes out all after it."""
     counts = np.array([5.0, 4.0, 3.0, 2.0])
-    before, after = np.array([-1, 0, 1, -1]), np.array([1, 2, -1, -1])
-    fate = np.zeros(4, np.int8)
-    assert put_in(counts, fate, before, 1, 3.0, 10.0) == (True, 1.0, 1.0)
-    assert fate.tolist() == [IN, IN, FREE, FREE]
-    assert put_in(counts, fate, before, 2, 1.0, 1.0) == (True, 0.0, -2.0)
-    fate = np.zeros(4, np.int8)
-    assert put_out(fate, after, 1)
-    assert fate.tolist() == [FREE, OUT, OUT, FREE]
-    assert put_out(fate, after, 0)
-    assert fate.tolist() == [OUT, OUT, OUT, FREE]
+    links = linked([-1, 0, 1, -1], [1, 2, -1, -1])
+    decision = np.zeros(4, np.int8)
+    assert put_in(counts, links, decision, 1, 3.0, 10.0) == (True, 1.0, 1.0)
+    assert decision.tolist() == [IN, IN, FREE, FREE]
+    assert put_in(counts, links, decision, 2, 1.0, 1.0) == (True, 0.0, -2.0)
+    decision = np.zeros(4, np.int8)
+    assert put_out(links, decision, 1)
+    assert decision.tolist() == [FREE, OUT, OUT, FREE]
+    assert put_out(links, decision, 0)
+    assert decision.tolist() == [OUT, OUT, OUT, FREE]
 
 
-def test_a_twin_against_the_order_is_not_possible():
+def test_a_duplicate_against_the_order_is_not_possible():
     """In after one that is out, out before one that is in, or in without room: none can be."""
     counts = np.array([5.0, 4.0, 3.0])
-    before, after = np.array([-1, 0, 1]), np.array([1, 2, -1])
-    assert not put_in(counts, np.array([OUT, FREE, FREE], np.int8), before, 2, 3.0, 0.0)[0]
-    assert not put_out(np.array([FREE, FREE, IN], np.int8), after, 0)
-    assert not put_in(counts, np.zeros(3, np.int8), before, 2, 2.0, 0.0)[0]
-    assert put_in(counts, np.zeros(3, np.int8), before, 2, 3.0, 0.0)[0]
+    links = linked([-1, 0, 1], [1, 2, -1])
+    assert not put_in(counts, links, np.array([OUT, FREE, FREE], np.int8), 2, 3.0, 0.0)[0]
+    assert not put_out(links, np.array([FREE, FREE, IN], np.int8), 0)
+    assert not put_in(counts, links, np.zeros(3, np.int8), 2, 2.0, 0.0)[0]
+    assert put_in(counts, links, np.zeros(3, np.int8), 2, 3.0, 0.0)[0]
 
 
 # --- by the bound ---------------------------------------------------------------------------------
 
 
-def random_dual_point(node, rng):
-    """Return w, r and multipliers near those of a selection, none for rules that are out."""
-    data = node.data
+def at_dual_point(case, rng):
+    """Return the node at weights and multipliers near those of a selection."""
+    data = case.data
     w = np.zeros(len(data.q))
-    S = np.append(node.inside, rng.permutation(node.free)[: int(node.room)])
-    w[S] = node.problem.weights(S) * rng.choice([1.0, 1.0, 0.5, 1.5])
-    r = data.q - data.G @ w
-    gain = 0.5 * data.gamma * r**2
+    S = np.append(case.inside, rng.permutation(case.free)[: int(case.K)])
+    w[S] = case.problem.weights(S) * rng.choice([1.0, 1.0, 0.5, 1.5])
+    gain = 0.5 * data.gamma * (data.q - data.G @ w) ** 2
     mu = float(rng.choice([0.0, 0.1])) * gain.max() / (1 + data.counts.max())
-    lam = float(np.sort(gain + mu * data.counts)[-max(1, int(node.room))]) * rng.uniform(0.5, 1.2)
-    return w, r, lam, mu
+    lam = float(np.sort(gain + mu * data.counts)[-max(1, int(case.K))]) * rng.uniform(0.5, 1.2)
+    return case.at(w, lam, mu)
 
 
 @given(SEEDS, st.floats(0.0, 0.3))
 @settings(deadline=None, max_examples=300)
 def test_the_bound_never_cuts_off_anything_better(seed, distance):
     """Every selection with a loss below the cutoff keeps what is fixed."""
-    node = random_node(seed)
-    if node.room == 0:
+    case = random_node(seed)
+    if case.K == 0:
         return
-    rng, fate = np.random.default_rng(seed), node.fate.copy()
-    w, r, lam, mu = random_dual_point(node, rng)
-    centre = node.floor / node.room
-    lower, _ = lower_and_upper(node.data, fate, node.room, centre, lam - mu * centre, mu, w, r)
-    margin = distance * node.data.half
-    possible, room, floor, fixed = fix_by_bound(
-        node.data, fate, *no_twins(len(w)), node.room, node.floor, lam, mu, r, margin
-    )
-    for support in node.selections():
-        if node.problem.loss(support) < lower + margin - 1e-9 * node.data.half:
+    node = at_dual_point(case, np.random.default_rng(seed))
+    (lam, mu), centre = node.multipliers, case.E / case.K
+    lower, _ = lower_and_upper(case.data, node, case.K, centre, lam - mu * centre, mu)
+    margin = distance * case.data.half_yy
+    possible, K, E, fixed = fix_by_bound(case.data, case.precedence, node, case.K, case.E, margin)
+    for support in case.selections():
+        if case.problem.loss(support) < lower + margin - 1e-9 * case.data.half_yy:
             assert possible
-            assert agrees(fate, support)
-    newly = (fate == IN) & (node.fate != IN)
-    assert fixed == np.count_nonzero(fate != node.fate)
-    assert room == node.room - newly.sum()
-    assert floor == node.floor - node.data.counts[newly].sum()
+            assert agrees(node.decision, support)
+    newly = (node.decision == IN) & (case.decision != IN)
+    assert fixed == np.count_nonzero(node.decision != case.decision)
+    assert case.K - newly.sum() == K
+    assert case.E - case.data.counts[newly].sum() == E
 
 
 @given(SEEDS, st.floats(0.0, 0.1))
 @settings(deadline=None, max_examples=200)
 def test_every_rule_with_a_price_above_the_margin_is_fixed(seed, distance):
     """Rules are fixed by the sign and size of s alone, up to the first that is not possible."""
-    node = random_node(seed)
-    fate = node.fate.copy()
-    _, r, lam, mu = random_dual_point(node, np.random.default_rng(seed))
-    margin = distance * node.data.half
-    possible, *_ = fix_by_bound(
-        node.data, fate, *no_twins(len(r)), node.room, node.floor, lam, mu, r, margin
-    )
-    s = node.data.gamma / 2 * r**2 - lam + mu * node.data.counts
+    case = random_node(seed)
+    node = at_dual_point(case, np.random.default_rng(seed))
+    margin = distance * case.data.half_yy
+    possible, *_ = fix_by_bound(case.data, case.precedence, node, case.K, case.E, margin)
+    lam, mu = node.multipliers
+    s = case.data.gamma / 2 * node.r**2 - lam + mu * case.data.counts
     expected = np.where(s < -margin, OUT, np.where(s > margin, IN, FREE))
-    expected = np.where(node.fate == FREE, expected, node.fate)
-    assert possible == (np.count_nonzero(expected == IN) <= node.problem.size)
-    clear = np.abs(np.abs(s) - margin) > 1e-9 * node.data.half
+    expected = np.where(case.decision == FREE, expected, case.decision)
+    assert possible == (np.count_nonzero(expected == IN) <= case.problem.size)
+    clear = np.abs(np.abs(s) - margin) > 1e-9 * case.data.half_yy
     if possible:
-        np.testing.assert_array_equal(fate[clear], expected[clear])
+        np.testing.assert_array_equal(node.decision[clear], expected[clear])
 
 
 @given(SEEDS)
 @settings(deadline=None, max_examples=100)
-def test_twins_of_what_the_bound_fixes_follow(seed):
-    """After fixing, no twin is in without those before it unless nothing is possible."""
-    node = random_node(seed)
-    rng, fate = np.random.default_rng(seed), node.fate.copy()
-    before, after = chains(node, rng)
-    _, r, lam, mu = random_dual_point(node, rng)
-    possible, *_ = fix_by_bound(
-        node.data, fate, before, after, node.room, node.floor, lam, mu, r, 0.0
-    )
+def test_duplicates_of_what_the_bound_fixes_follow(seed):
+    """After fixing, no duplicate is in without those before it unless nothing is possible."""
+    case = random_node(seed)
+    rng = np.random.default_rng(seed)
+    links, node = chains(case, rng), at_dual_point(case, rng)
+    possible, *_ = fix_by_bound(case.data, links, node, case.K, case.E, 0.0)
+    before, decision = links.before, node.decision
     for i in np.flatnonzero((before >= 0) & possible):
-        assert not (fate[i] == IN and fate[before[i]] != IN)
-        assert not (fate[before[i]] == OUT and fate[i] != OUT)
+        assert not (decision[i] == IN and decision[before[i]] != IN)
+        assert not (decision[before[i]] == OUT and decision[i] != OUT)
 
 
 def test_the_bound_fixes_rules_often():
     """The tests above would say nothing if hardly anything were fixed."""
     total = 0
     for seed in range(100):
-        node = random_node(seed)
-        _, r, lam, mu = random_dual_point(node, np.random.default_rng(seed))
-        total += fix_by_bound(
-            node.data, node.fate.copy(), *no_twins(len(r)), node.room, node.floor, lam, mu, r,
-            0.1 * node.data.half,
-        )[3]  # fmt: skip
+        case = random_node(seed)
+        node = at_dual_point(case, np.random.default_rng(seed))
+        margin = 0.1 * case.data.half_yy
+        total += fix_by_bound(case.data, case.precedence, node, case.K, case.E, margin)[3]
     assert total > 20

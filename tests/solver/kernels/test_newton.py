@@ -13,59 +13,58 @@ from mossrules.solver.kernels.newton import (
     penalised,
 )
 from mossrules.solver.kernels.relaxation import gather, lower_and_upper
-from mossrules.solver.kernels.state import OUT, make_small
-from support.cases import random_node
+from mossrules.solver.kernels.state import OUT, make_node_workspace
+from support.nodes import random_node
 
 SEEDS = st.integers(0, 10**6)
 REALS = st.floats(-1e3, 1e3)
 
 
-def small_copy(seed):
-    """Return a node, its small copy at random weights and prices, and how many rules that has."""
-    node = random_node(seed, strongest=2)
-    data, rng = node.data, np.random.default_rng(seed)
-    S = np.append(node.inside, rng.permutation(node.free)[: 1 + int(node.room)]).astype(np.int64)
+def dense_copy(seed):
+    """Return a case, its node at random weights and prices, the dense copy, and its size."""
+    case = random_node(seed, strongest=2)
+    data, rng = case.data, np.random.default_rng(seed)
+    S = np.append(case.inside, rng.permutation(case.free)[: 1 + int(case.K)]).astype(np.int64)
     w = np.zeros(len(data.q))
-    w[S] = node.problem.weights(S)
-    w[node.fate == OUT] = 0.0
-    r = data.q - data.G @ w
-    gain = data.gamma / 2 * r**2
+    w[S] = case.problem.weights(S)
+    w[case.decision == OUT] = 0.0
+    gain = data.gamma / 2 * (data.q - data.G @ w) ** 2
     lam = float(np.quantile(gain, rng.uniform(0.2, 1.0)))
     mu = float(rng.choice([0.0, 0.2])) * float(gain.max()) / (1 + data.counts.max())
-    small = make_small()
-    n = gather(data, node.fate, 0.0, lam, mu, w, r, small)
-    return node, small, n, (lam, mu, w, r)
+    node, copy = case.at(w, lam, mu), make_node_workspace()
+    return case, node, copy, gather(data, node, 0.0, lam, mu, copy)
 
 
 @given(SEEDS)
 @settings(deadline=None, max_examples=100)
-def test_the_small_copy_is_that_of_the_rules_that_matter(seed):
+def test_the_dense_copy_is_that_of_the_rules_that_matter(seed):
     """Fixed and weighted rules are all there, and the rows, weights and prices are theirs."""
-    node, small, n, (lam, mu, w, r) = small_copy(seed)
-    rules = small.rules[:n]
-    assert set(np.flatnonzero(w)) | set(node.inside) <= set(rules)
-    assert not (node.fate[rules] == OUT).any()
-    np.testing.assert_array_equal(small.G[:n, :n], node.data.G[np.ix_(rules, rules)])
-    np.testing.assert_array_equal(small.w[:n], w[rules])
-    np.testing.assert_array_equal(small.r[:n], r[rules])
-    np.testing.assert_allclose(small.price[:n], lam - mu * node.data.counts[rules])
-    np.testing.assert_array_equal(small.forced[:n], np.isin(rules, node.inside))
+    case, node, copy, n = dense_copy(seed)
+    rules, (lam, mu) = copy.rules[:n], node.multipliers
+    assert set(np.flatnonzero(node.w)) | set(case.inside) <= set(rules)
+    assert not (case.decision[rules] == OUT).any()
+    np.testing.assert_array_equal(copy.G[:n, :n], case.data.G[np.ix_(rules, rules)])
+    np.testing.assert_array_equal(copy.w[:n], node.w[rules])
+    np.testing.assert_array_equal(copy.r[:n], node.r[rules])
+    np.testing.assert_allclose(copy.price[:n], lam - mu * case.data.counts[rules])
+    np.testing.assert_array_equal(copy.forced[:n], np.isin(rules, case.inside))
 
 
 @given(SEEDS)
 @settings(deadline=None, max_examples=100)
 def test_phi_on_the_copy_differs_from_phi_by_what_weights_leave_alone(seed):
     """Between two sets of weights, Phi changes on the copy as it does for all rules."""
-    node, small, n, (lam, mu, w, r) = small_copy(seed)
-    data, rules = node.data, small.rules[:n]
-    other = np.zeros(len(w))
-    other[rules] = w[rules] * np.random.default_rng(seed).uniform(-1, 2, n)
-    residual = data.q - data.G @ other
-    here = penalised(data, small, n, small.w, small.r)
-    there = penalised(data, small, n, other[rules], residual[rules])
-    _, full_here = lower_and_upper(data, node.fate, node.room, 0.0, lam, mu, w, r)
-    _, full_there = lower_and_upper(data, node.fate, node.room, 0.0, lam, mu, other, residual)
-    size = data.half + abs(full_here) + abs(full_there)
+    case, node, copy, n = dense_copy(seed)
+    data, rules = case.data, copy.rules[:n]
+    w = np.zeros(len(node.w))
+    w[rules] = node.w[rules] * np.random.default_rng(seed).uniform(-1, 2, n)
+    other = case.at(w)
+    here = penalised(data, copy, n, copy.w, copy.r)
+    there = penalised(data, copy, n, other.w[rules], other.r[rules])
+    values = (case.K, 0.0, *node.multipliers)
+    _, full_here = lower_and_upper(data, node, *values)
+    _, full_there = lower_and_upper(data, other, *values)
+    size = data.half_yy + abs(full_here) + abs(full_there)
     expected = full_there - full_here
     assert there - here == pytest.approx(expected, abs=1e-9 * size)
 
@@ -74,24 +73,20 @@ def test_phi_on_the_copy_differs_from_phi_by_what_weights_leave_alone(seed):
 @settings(deadline=None, max_examples=200)
 def test_a_step_of_the_weights_never_raises_phi(seed):
     """The Newton step is taken in full, in part or not at all, and r stays that of the weights."""
-    node, small, n, _ = small_copy(seed)
-    data, rules = node.data, small.rules[:n]
-    before, start = penalised(data, small, n, small.w, small.r), small.w[:n].copy()
-    n_active, *_ = linearise(data.gamma, small, n, node.room)
+    case, _, copy, n = dense_copy(seed)
+    data, G = case.data, copy.G[:n, :n]
+    before, start = penalised(data, copy, n, copy.w, copy.r), copy.w[:n].copy()
+    n_active, *_ = linearise(data.gamma, copy, n, case.K)
     if n_active < 0:
         return
-    r = small.r[:n] + data.G[np.ix_(rules, rules)] @ start
-    move(data, small, n, n_active, 0.0, 0.0)
-    after = penalised(data, small, n, small.w, small.r)
+    r = copy.r[:n] + G @ start
+    move(data, copy, n, n_active, 0.0, 0.0)
+    after = penalised(data, copy, n, copy.w, copy.r)
     assert after <= before
-    size = (
-        np.abs(r).max(initial=0.0) + np.abs(small.G[:n, :n]).max(initial=0.0) * np.abs(start).sum()
-    )
-    np.testing.assert_allclose(
-        small.r[:n], r - data.G[np.ix_(rules, rules)] @ small.w[:n], atol=1e-9 * size
-    )
-    free = small.forced[:n] == 0
-    assert (small.w[:n][free] * start[free] >= 0).all()  # no weight changes its sign
+    size = np.abs(r).max(initial=0.0) + np.abs(G).max(initial=0.0) * np.abs(start).sum()
+    np.testing.assert_allclose(copy.r[:n], r - G @ copy.w[:n], atol=1e-9 * size)
+    free = copy.forced[:n] == 0
+    assert (copy.w[:n][free] * start[free] >= 0).all()  # no weight changes its sign
 
 
 @given(
@@ -128,12 +123,12 @@ def test_a_step_of_the_multipliers_solves_two_equations():
 @settings(deadline=None, max_examples=100)
 def test_no_fractional_price_loses_more_than_it_has(seed, d0, d1):
     """At the share returned, prices between 0 and z = 1 stay positive and at most triple."""
-    node, small, n, _ = small_copy(seed)
-    share = damping(small, n, d0, d1, node.data.gamma)
+    case, _, copy, n = dense_copy(seed)
+    share = damping(copy, n, d0, d1, case.data.gamma)
     assert 0 < share <= 1
-    price, counts = small.price[:n], small.counts[:n]
+    price, counts = copy.price[:n], copy.counts[:n]
     after = price + share * (d0 - d1 * counts)
-    knee = np.sqrt(2 * node.data.gamma * np.maximum(price, 0.0))
-    between = (small.forced[:n] == 0) & (price > 0) & (np.abs(small.w[:n]) < knee)
+    knee = np.sqrt(2 * case.data.gamma * np.maximum(price, 0.0))
+    between = (copy.forced[:n] == 0) & (price > 0) & (np.abs(copy.w[:n]) < knee)
     assert (after[between] >= 0.3 * price[between] * (1 - 1e-9)).all()
     assert (after[between] <= 3.0 * price[between] * (1 + 1e-9)).all()

@@ -10,7 +10,8 @@ from mossrules.solver.kernels.swaps import (
     invert,
     projections,
 )
-from support.cases import data_of, wild_problem
+from support.cases import wild_problem
+from support.nodes import data_of
 
 SEEDS = st.integers(0, 10**6)
 
@@ -41,7 +42,7 @@ def test_what_is_explained_is_the_drop_of_the_loss(seed):
     k = len(support)
     w = np.full(k + 1, 7.0)
     found = explained_by(data, support, k, np.empty((k, k)), w)
-    assert data.half - found == pytest.approx(problem.loss(support), abs=1e-10 * data.half)
+    assert data.half_yy - found == pytest.approx(problem.loss(support), abs=1e-10 * data.half_yy)
     scale = np.abs(problem.weights(support)).max(initial=1e-300)
     np.testing.assert_allclose(w[:k], problem.weights(support), atol=1e-6 * scale)
     assert w[k] == 7.0
@@ -64,7 +65,7 @@ def test_the_change_of_every_swap_is_that_of_the_loss(seed):
             allowed = np.arange(problem.m) == j
             leaves, enters, change = best_swap(data, 0.0, allowed, support, k - 1, *tables)
             expected = problem.loss([*support[:-1], j]) - loss
-            assert change == pytest.approx(min(0.0, expected), abs=1e-9 * data.half)
+            assert change == pytest.approx(min(0.0, expected), abs=1e-9 * data.half_yy)
             assert (leaves, enters) in {(k - 1, j), (-1, -1)}
             assert (leaves >= 0) == (change < 0)
 
@@ -88,7 +89,7 @@ def test_the_best_swap_is_the_best_of_those_allowed(seed, floor):
             other = np.append(np.delete(support, i), j)
             if problem.stability(other) >= floor:
                 losses.append(problem.loss(other) - problem.loss(support))
-    assert change == pytest.approx(min(losses), abs=1e-9 * data.half)
+    assert change == pytest.approx(min(losses), abs=1e-9 * data.half_yy)
     if leaves >= 0:
         assert leaves >= first
         assert allowed[enters]
@@ -109,8 +110,8 @@ def test_the_search_ends_at_a_local_optimum(seed):
     before, start = problem.loss(support), support.copy()
     found = improve_by_swaps(data, float(floor), allowed, support, first, 1000)
     loss = problem.loss(support)
-    slack = 1e-10 * data.half
-    assert data.half - found == pytest.approx(loss, abs=slack)
+    slack = 1e-10 * data.half_yy
+    assert data.half_yy - found == pytest.approx(loss, abs=slack)
     assert loss <= before + slack
     assert problem.at(floor).is_feasible(support)
     np.testing.assert_array_equal(support[:first], start[:first])

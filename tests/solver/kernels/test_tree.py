@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mossrules.solver.kernels.state import FREE, IN, OUT
+from mossrules.solver.kernels.state import FREE, IN, OUT, Node
 from mossrules.solver.kernels.tree import WEIGHTS, grow_tree, make_tree, pop, push, share
 
 
-class Node(NamedTuple):
+class Stored(NamedTuple):
     """What a tree stores of a node, comparable by its bound."""
 
     bound: float
-    fate: tuple
+    decision: tuple
     multipliers: tuple
     w: tuple
 
@@ -25,21 +25,24 @@ def random_node(rng, m):
     some = rng.permutation(m)[: rng.integers(0, WEIGHTS + 1)]
     w[some] = rng.integers(-64, 64, len(some)) / 8
     bound = float(rng.integers(0, 12))  # many are equal
-    fate = rng.choice([FREE, IN, OUT], m)
-    return Node(bound, tuple(fate), tuple(rng.normal(size=2)), tuple(w))
+    decision = rng.choice([FREE, IN, OUT], m)
+    return Stored(bound, tuple(decision), tuple(rng.normal(size=2)), tuple(w))
 
 
-def put(tree, node):
+def put(tree, stored):
     """Push a node."""
-    fate = np.array(node.fate, np.int8)
-    push(tree, node.bound, node.bound, fate, np.array(node.multipliers), np.array(node.w))
+    bound, decision, multipliers, w = stored
+    w = np.array(w)
+    push(tree, bound, bound, Node(np.array(decision, np.int8), w, 0 * w, np.array(multipliers)))
 
 
 def take(tree, m):
     """Pop a node, into arrays that hold something else."""
-    fate, multipliers, w = np.full(m, 9, np.int8), np.full(2, 9.0), np.full(m, 9.0)
-    bound = pop(tree, fate, multipliers, w)
-    return Node(bound, tuple(fate.tolist()), tuple(multipliers), tuple(w.tolist()))
+    node = Node(np.full(m, 9, np.int8), np.full(m, 9.0), np.full(m, 9.0), np.full(2, 9.0))
+    bound = pop(tree, node)
+    return Stored(
+        bound, *(tuple(each.tolist()) for each in (node.decision, node.multipliers, node.w))
+    )
 
 
 def empty(tree, m):
@@ -74,7 +77,7 @@ def test_bounds_come_out_sorted(bounds):
     """A tree that is filled and emptied sorts."""
     tree = make_tree(len(bounds), 3)
     for bound in bounds:
-        put(tree, Node(bound, (IN, OUT, FREE), (0.0, 0.0), (0.0, 1.0, 0.0)))
+        put(tree, Stored(bound, (IN, OUT, FREE), (0.0, 0.0), (0.0, 1.0, 0.0)))
     found = [node.bound for node in empty(tree, 3)]
     assert found == sorted(bounds) == heapq.nsmallest(len(bounds), bounds)
 
@@ -85,7 +88,7 @@ def test_weights_are_kept_in_single_precision_up_to_a_number():
     w = rng.normal(size=200)
     w[::3] = 0.0
     tree = make_tree(1, 200)
-    put(tree, Node(1.0, (FREE,) * 200, (0.5, 0.25), tuple(w)))
+    put(tree, Stored(1.0, (FREE,) * 200, (0.5, 0.25), tuple(w)))
     found = np.array(take(tree, 200).w)
     kept = np.flatnonzero(w)[:WEIGHTS]
     np.testing.assert_array_equal(found[kept], w[kept].astype(np.float32))

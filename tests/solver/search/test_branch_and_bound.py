@@ -136,7 +136,7 @@ def test_what_the_root_takes_away_is_accounted_for(monkeypatch, gap):
         best = heuristics.first_selection(instance, None)
         root = branch_and_bound.Root.of(instance, best, options, None)
         search = branch_and_bound.TreeSearch([root], options, [0.0])
-        left, kept = search.instance, search.instance.rules[search.instance.fate == IN]
+        left, kept = search.instance, search.instance.rules[search.instance.decision == IN]
         n_open = sum(tree.sizes[0] for tree in search.trees)
         least = min(search.dropped, search.best.loss) - ROUNDING * problem.statistics.yy
         for support in itertools.combinations(range(problem.m), problem.size):

@@ -169,7 +169,7 @@ def test_blanks_make_up_the_number():
     limits = LinearConstraints(np.ones((1, 12)), np.array([2.0]))
     filled = replace(problem, constraints=limits).padded()
     assert filled.m == 16
-    assert Instance.of(filled).room == 4
+    assert Instance.of(filled).rules_left == 4
     assert filled.is_feasible(filled.most_stable_feasible)
     assert len(filled.most_stable_feasible) == 4
     assert problem.padded() is problem

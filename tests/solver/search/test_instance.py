@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mossrules.solver.kernels.state import FREE, IN, OUT
 from mossrules.solver.problems.squared import Problem
-from mossrules.solver.search.instance import Instance, find_twins
+from mossrules.solver.search.instance import Instance
 from support.cases import wild_problem
 from support.oracles import brute_force
 
@@ -23,8 +23,8 @@ def with_columns(M, counts=None, **settings):
 
 
 def chains_of(instance):
-    """Return the chains of twins as lists of positions, and check that both links agree."""
-    before, after = find_twins(instance)
+    """Return the chains of duplicates as lists of positions, and check that both links agree."""
+    _, before, after = instance.with_duplicates()
     for i in np.flatnonzero(before >= 0):
         assert after[before[i]] == i
     assert np.count_nonzero(before >= 0) == np.count_nonzero(after >= 0)
@@ -51,11 +51,11 @@ def test_only_what_cannot_be_selected_is_left_out(seed):
     feasible = [support for support in map(list, sets) if problem.is_feasible(support)]
     z = np.array([np.isin(np.arange(problem.m), support) for support in feasible])
     np.testing.assert_array_equal(instance.rules, np.flatnonzero(z.any(axis=0)))
-    np.testing.assert_array_equal(instance.fate == IN, z.all(axis=0)[instance.rules])
-    assert OUT not in instance.fate
-    assert instance.room == problem.size - np.count_nonzero(instance.fate == IN)
-    kept = instance.rules[instance.fate == IN]
-    assert instance.floor == problem.min_stability - counts[kept].sum()
+    np.testing.assert_array_equal(instance.decision == IN, z.all(axis=0)[instance.rules])
+    assert OUT not in instance.decision
+    assert instance.rules_left == problem.size - np.count_nonzero(instance.decision == IN)
+    kept = instance.rules[instance.decision == IN]
+    assert instance.stability_left == problem.min_stability - counts[kept].sum()
 
 
 @given(SEEDS)
@@ -69,24 +69,24 @@ def test_the_data_are_those_of_the_rules_that_are_left(seed):
     np.testing.assert_array_equal(data.G, s.G[np.ix_(rules, rules)])
     np.testing.assert_array_equal(data.q, s.q[rules])
     np.testing.assert_array_equal(data.counts, s.counts[rules])
-    assert (data.gamma, data.half) == (problem.gamma, s.yy / 2)
+    assert (data.gamma, data.half_yy) == (problem.gamma, s.yy / 2)
     assert data.G.flags.c_contiguous
-    assert (np.diff(data.counts[instance.order]) <= 0).all()
-    assert sorted(instance.order) == list(range(len(rules)))
+    assert (np.diff(data.counts[instance.by_count]) <= 0).all()
+    assert sorted(instance.by_count) == list(range(len(rules)))
 
 
 def test_rules_that_are_out_by_now_are_taken_away():
-    """What is left keeps its positions in the problem, its fixings and its room."""
+    """What is left keeps its positions in the problem, its fixings and what is left to choose."""
     rng = np.random.default_rng(0)
     instance = with_columns(rng.normal(size=(9, 6)), np.array([6, 5, 4, 3, 2, 1]), fixed_out=[1])
     instance = instance.without(np.array([FREE, OUT, IN, FREE, OUT], np.int8))
     np.testing.assert_array_equal(instance.rules, [0, 3, 4])
-    np.testing.assert_array_equal(instance.fate, [FREE, IN, FREE])
+    np.testing.assert_array_equal(instance.decision, [FREE, IN, FREE])
     np.testing.assert_array_equal(instance.data.counts, [6, 3, 2])
-    assert (instance.room, instance.floor) == (2.0, -3.0)
+    assert (instance.rules_left, instance.stability_left) == (2.0, -3.0)
 
 
-# --- twins ----------------------------------------------------------------------------------------
+# --- duplicates ---------------------------------------------------------------------------------
 
 
 def test_equal_columns_are_chained_by_falling_count():
@@ -97,7 +97,7 @@ def test_equal_columns_are_chained_by_falling_count():
     assert sorted(chains_of(instance)) == [[2, 4, 0, 6], [5, 1]]
 
 
-def test_columns_that_are_alike_are_not_twins():
+def test_columns_that_are_alike_are_not_duplicates():
     """Parallel and opposite columns, columns with equal products with y, and near copies differ."""
     rng = np.random.default_rng(2)
     y = np.random.default_rng(0).normal(size=9)
@@ -109,7 +109,7 @@ def test_columns_that_are_alike_are_not_twins():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e5, 1e6])
-def test_a_long_column_beside_them_does_not_make_twins(scale):
+def test_a_long_column_beside_them_does_not_make_duplicates(scale):
     """Columns that differ by 3e-7 have losses that differ as much, whatever else there is."""
     rng = np.random.default_rng(0)
     y = np.random.default_rng(0).normal(size=50)
@@ -119,7 +119,7 @@ def test_a_long_column_beside_them_does_not_make_twins(scale):
     assert chains_of(with_columns(M, gamma=0.1)) == []
 
 
-def test_zero_columns_and_an_empty_target_have_twins_too():
+def test_zero_columns_and_an_empty_target_have_duplicates_too():
     """Columns without length are all the same; without a target equal columns still are."""
     rng = np.random.default_rng(1)
     M = rng.normal(size=(9, 4))
@@ -141,7 +141,7 @@ def test_fixed_rules_are_in_no_chain():
 
 @given(SEEDS)
 @settings(deadline=None, max_examples=200)
-def test_some_best_selection_keeps_the_order_of_twins(seed):
+def test_some_best_selection_keeps_the_order_of_duplicates(seed):
     """Replacing each copy by those before it keeps the loss and does not lower the stability."""
     problem = wild_problem(seed, strongest=6)
     instance = Instance.of(problem)

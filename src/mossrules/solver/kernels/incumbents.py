@@ -8,70 +8,61 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import AnyArray, FloatArray, IntArray
-from mossrules.solver.kernels.limits import keeps_limits, keeps_with_change
-from mossrules.solver.kernels.state import (
-    FREE,
-    GAP,
-    IMPROVED,
-    IN,
-    LISTED,
-    LOSS,
-    MARGIN,
-    NOBODY,
-    OUT,
-    Data,
-    Search,
-)
+from mossrules.solver.kernels.fixing import keeps_constraints, keeps_with_change
+from mossrules.solver.kernels.state import FREE, IN, NOBODY, OUT, Bounds, Data, Node, Search
 from mossrules.solver.kernels.swaps import explained_by, improve_by_swaps
 
 SWAPS = np.int64(50)  # of a rounded selection, at most
 
 
+# --- the cutoff ---------------------------------------------------------------------------------
+
+
 @njit(cache=True, nogil=True)
-def cutoff_at(numbers: FloatArray, loss: float) -> float:
+def cutoff_at(bounds: Bounds, loss: float) -> float:
     """Return the bound from which a node is of no use at a floor with that least known loss."""
-    return loss - max(numbers[GAP] * loss, numbers[MARGIN])
+    return loss - max(bounds.gap * loss, bounds.margin)
 
 
 @njit(cache=True, nogil=True)
-def cutoff_of(numbers: FloatArray) -> float:
+def cutoff_of(bounds: Bounds) -> float:
     """Return the bound from which a node is of no use at this floor."""
-    return cutoff_at(numbers, numbers[LOSS])
+    return cutoff_at(bounds, bounds.loss)
 
 
 @njit(cache=True, nogil=True)
-def margin_of(
-    numbers: FloatArray, above: FloatArray, bound: float, proven: float, mu: float
-) -> float:
+def margin_of(bounds: Bounds, above: FloatArray, bound: float, proven: float, mu: float) -> float:
     """Return how far below the cutoff the multipliers are, at the worst floor that needs the node.
 
     `proven` is the bound by the multipliers, which rises by mu with the floor; `bound` may be
     better, and holds at higher floors too. Minus infinity when no floor needs the node.
     """
     margin = -np.inf
-    cutoff = cutoff_of(numbers)
+    cutoff = cutoff_of(bounds)
     if bound < cutoff:
         margin = cutoff - proven
     for j in range(above.shape[0]):
-        cutoff = cutoff_at(numbers, above[j, 1])
+        cutoff = cutoff_at(bounds, above[j, 1])
         there = proven + mu * above[j, 0]
         if max(bound, there) < cutoff:
             margin = max(margin, cutoff - there)
     return margin
 
 
+# --- rounding -----------------------------------------------------------------------------------
+
+
 @njit(cache=True, nogil=True)
-def relaxed_selection(
-    data: Data, fate: AnyArray, multipliers: FloatArray, w: FloatArray, z: FloatArray
-) -> None:
+def relaxed_selection(data: Data, node: Node, z: FloatArray) -> None:
     """Fill z of every rule at a relaxed node."""
+    multipliers, w = node.multipliers, node.w
     for i in range(w.shape[0]):
-        if fate[i] == IN:
+        if node.decision[i] == IN:
             z[i] = 1.0
-        elif fate[i] == OUT:
+        elif node.decision[i] == OUT:
             z[i] = 0.0
         else:
-            t = multipliers[0] - multipliers[1] * data.counts[i] + data.limits.offset[i]
+            t = multipliers[0] - multipliers[1] * data.counts[i] + data.constraints.offset[i]
             if t <= 0.0:
                 z[i] = 1.0
             elif w[i] == 0.0:
@@ -81,18 +72,19 @@ def relaxed_selection(
 
 
 @njit(cache=True, nogil=True)
-def round_to_selection(data: Data, search: Search, fate: AnyArray) -> bool:
+def round_to_selection(data: Data, search: Search, decision: AnyArray) -> bool:
     """Fill `chosen` with the rules of largest z that can still be completed to the floor.
 
-    Returns False when the floor cannot be met, or the limits are not kept.
+    Returns False when the floor cannot be met, or the constraints are not kept.
     """
     k, n = search.k, np.int64(0)
+    s = search.workspace
     stability = 0.0
-    limited = data.limits.b.shape[0] > 0
-    for i in range(fate.shape[0]):
-        search.allowed[i] = fate[i] == FREE
-        if fate[i] == IN:
-            search.chosen[n] = i
+    constrained = data.constraints.b.shape[0] > 0
+    for i in range(decision.shape[0]):
+        s.allowed[i] = decision[i] == FREE
+        if decision[i] == IN:
+            s.chosen[n] = i
             stability += data.counts[i]
             n += 1
     while n < k:
@@ -100,8 +92,8 @@ def round_to_selection(data: Data, search: Search, fate: AnyArray) -> bool:
         best, enters = -1.0, -1
         others = k - n - 1
         reach, seen, last = 0.0, 0, 0.0
-        for i in search.order:
-            if search.allowed[i]:
+        for i in search.precedence.by_count:
+            if s.allowed[i]:
                 if seen < others:
                     reach += data.counts[i]
                     last = data.counts[i]
@@ -111,8 +103,8 @@ def round_to_selection(data: Data, search: Search, fate: AnyArray) -> bool:
                     break
         else:
             last_but = 0.0
-        for i in range(fate.shape[0]):
-            if not search.allowed[i]:
+        for i in range(decision.shape[0]):
+            if not s.allowed[i]:
                 continue
             # If i is itself among those counted, the next one takes its place.
             rest = reach
@@ -120,20 +112,23 @@ def round_to_selection(data: Data, search: Search, fate: AnyArray) -> bool:
                 rest += last_but - data.counts[i]
             if stability + data.counts[i] + rest < search.eps:
                 continue
-            merit = search.z[i] + 1e-9 * data.counts[i]
+            merit = s.z[i] + 1e-9 * data.counts[i]  # of equal z, the more stable rule
             if merit <= best:
                 continue
-            if limited and not keeps_with_change(data.limits, search.chosen, n, NOBODY, i):
-                search.allowed[i] = False
+            if constrained and not keeps_with_change(data.constraints, s.chosen, n, NOBODY, i):
+                s.allowed[i] = False
                 continue
             best, enters = merit, i
         if enters < 0:
             return False
-        search.chosen[n] = enters
-        search.allowed[enters] = False
+        s.chosen[n] = enters
+        s.allowed[enters] = False
         stability += data.counts[enters]
         n += 1
-    return stability >= search.eps and keeps_limits(data.limits, search.chosen, n)
+    return stability >= search.eps and keeps_constraints(data.constraints, s.chosen, n)
+
+
+# --- what is taken over -------------------------------------------------------------------------
 
 
 @njit(cache=True, nogil=True)
@@ -146,65 +141,65 @@ def _copy(values: IntArray, to: IntArray) -> None:
 @njit(cache=True, nogil=True)
 def offer(data: Data, search: Search, loss: float) -> None:
     """Make `chosen` the incumbent wherever it is better, or list it."""
-    s = search
-    if s.listed.shape[0] > 0:
-        if loss < s.numbers[LOSS]:
-            _copy(s.chosen, s.listed[s.tally[LISTED]])
-            s.tally[LISTED] += 1
+    chosen, selections = search.workspace.chosen, search.selections
+    if selections.listed.shape[0] > 0:
+        if loss < search.bounds.loss:
+            _copy(chosen, selections.listed[search.counters.listed])
+            search.counters.listed += 1
         return
-    if loss < s.numbers[LOSS]:
-        s.numbers[LOSS] = loss
-        s.tally[IMPROVED] += 1
-        _copy(s.chosen, s.incumbent)
-    if s.above.shape[0] == 0:
+    if loss < search.bounds.loss:
+        search.bounds.loss = loss
+        search.counters.improved += 1
+        _copy(chosen, selections.best)
+    if selections.above.shape[0] == 0:
         return
     stability = 0.0
-    for i in s.chosen:
+    for i in chosen:
         stability += data.counts[i]
-    for j in range(s.above.shape[0]):
-        if loss < s.above[j, 1] and stability >= s.eps + s.above[j, 0]:
-            s.above[j, 1] = loss
-            s.tally[IMPROVED] += 1
-            _copy(s.chosen, s.incumbents_above[j])
+    for j in range(selections.above.shape[0]):
+        if loss < selections.above[j, 1] and stability >= search.eps + selections.above[j, 0]:
+            selections.above[j, 1] = loss
+            search.counters.improved += 1
+            _copy(chosen, selections.best_above[j])
 
 
 @njit(cache=True, nogil=True)
 def try_rounding(
-    data: Data, search: Search, fate: AnyArray, root_fate: AnyArray, polish: bool
+    data: Data, search: Search, decision: AnyArray, root_decision: AnyArray, polish: bool
 ) -> None:
     """Round the relaxed selection in `z`; swap on from there if it is good or `polish` is set."""
-    if not round_to_selection(data, search, fate):
+    if not round_to_selection(data, search, decision):
         return
-    explained = explained_by(data, search.chosen, search.k, search.factor, search.room_for_w)
-    loss = data.half - explained
-    if loss < search.numbers[LOSS]:
+    s, k = search.workspace, search.k
+    loss = data.half_yy - explained_by(data, s.chosen, k, s.factor, s.weights)
+    if loss < search.bounds.loss:
         offer(data, search, loss)
         polish = True
     if polish:
         first = np.int64(0)
-        for i in range(fate.shape[0]):
-            search.allowed[i] = root_fate[i] == FREE
-        for n in range(search.k):
-            i = search.chosen[n]
-            search.allowed[i] = False
-            if root_fate[i] == IN:  # fixed for the whole search: to the front, where swaps leave it
-                search.chosen[n] = search.chosen[first]
-                search.chosen[first] = i
+        for i in range(decision.shape[0]):
+            s.allowed[i] = root_decision[i] == FREE
+        for n in range(k):
+            i = s.chosen[n]
+            s.allowed[i] = False
+            if root_decision[i] == IN:  # for the whole search: to the front, which swaps leave
+                s.chosen[n] = s.chosen[first]
+                s.chosen[first] = i
                 first += 1
-        explained = improve_by_swaps(data, search.eps, search.allowed, search.chosen, first, SWAPS)
-        offer(data, search, data.half - explained)
+        explained = improve_by_swaps(data, search.eps, s.allowed, s.chosen, first, SWAPS)
+        offer(data, search, data.half_yy - explained)
 
 
 @njit(cache=True, nogil=True)
-def evaluate_leaf(data: Data, search: Search, fate: AnyArray) -> float:
+def evaluate_leaf(data: Data, search: Search, decision: AnyArray) -> float:
     """Evaluate the only selection left, the rules fixed in; return its loss, or infinity."""
-    n = np.int64(0)
-    for i in range(fate.shape[0]):
-        if fate[i] == IN:
-            search.chosen[n] = i
+    s, n = search.workspace, np.int64(0)
+    for i in range(decision.shape[0]):
+        if decision[i] == IN:
+            s.chosen[n] = i
             n += 1
-    if not keeps_limits(data.limits, search.chosen, n):
+    if not keeps_constraints(data.constraints, s.chosen, n):
         return np.inf
-    explained = explained_by(data, search.chosen, n, search.factor, search.room_for_w)
-    offer(data, search, data.half - explained)
-    return data.half - explained
+    loss = data.half_yy - explained_by(data, s.chosen, n, s.factor, s.weights)
+    offer(data, search, loss)
+    return loss

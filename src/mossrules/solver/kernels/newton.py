@@ -13,7 +13,7 @@ from numba import njit
 
 from mossrules._typing import FloatArray
 from mossrules.solver.kernels.linalg import FAST, factorise, solve_lower, solve_upper
-from mossrules.solver.kernels.state import Data, Small
+from mossrules.solver.kernels.state import Data, NodeWorkspace
 
 SHIFT = 1e-5  # of the diagonal: dependent columns make the Newton matrix singular
 
@@ -27,17 +27,17 @@ def penalty(x: float, t: float, gamma: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def penalised(data: Data, small: Small, n: int, w: FloatArray, r: FloatArray) -> float:
-    """Return Phi on the small copy, up to terms that do not depend on w."""
+def penalised(data: Data, workspace: NodeWorkspace, n: int, w: FloatArray, r: FloatArray) -> float:
+    """Return Phi on the dense copy, up to terms that do not depend on w."""
     gamma = data.gamma
     total = 0.0
     for a in range(n):
         x = w[a]
         if x == 0.0:
             continue
-        total -= 0.5 * x * (data.q[small.rules[a]] + r[a])
-        t = small.price[a]
-        if small.forced[a] == 1 or t <= 0.0:
+        total -= 0.5 * x * (data.q[workspace.rules[a]] + r[a])
+        t = workspace.price[a]
+        if workspace.forced[a] == 1 or t <= 0.0:
             total += 0.5 * x * x / gamma
         else:
             total += penalty(x, t, gamma)
@@ -46,15 +46,15 @@ def penalised(data: Data, small: Small, n: int, w: FloatArray, r: FloatArray) ->
 
 @njit(cache=True, nogil=True)
 def linearise(
-    gamma: float, small: Small, n: int, room: float
+    gamma: float, workspace: NodeWorkspace, n: int, rules_left: float
 ) -> tuple[int | np.int64, float, float, float, float, float]:
-    """Set up the Newton system of (w, lambda, mu) at the small copy and factorise its w block.
+    """Set up the Newton system of (w, lambda, mu) at the dense copy and factorise its w block.
 
     Returns the number of active rules, the derivatives of the dual by lambda and mu, and its
     (negated) second derivatives with w eliminated; `residual`, `by_lambda` and `by_mu` are left
     multiplied by the inverse of the lower factor.
     """
-    s = small
+    s = workspace
     n_active = np.int64(0)
     size, moment, h00, h01, h11 = 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(n):
@@ -104,7 +104,7 @@ def linearise(
     solve_lower(s.matrix, n_active, s.residual)
     solve_lower(s.matrix, n_active, s.by_lambda)
     solve_lower(s.matrix, n_active, s.by_mu)
-    g0, g1, shift0, shift1 = size - room, -moment, 0.0, 0.0
+    g0, g1, shift0, shift1 = size - rules_left, -moment, 0.0, 0.0
     for a in range(n_active):
         h00 += s.by_lambda[a] * s.by_lambda[a]
         h01 += s.by_lambda[a] * s.by_mu[a]
@@ -140,16 +140,16 @@ def multiplier_step(
 
 
 @njit(cache=True, nogil=True)
-def damping(small: Small, n: int, d0: float, d1: float, gamma: float) -> float:
+def damping(workspace: NodeWorkspace, n: int, d0: float, d1: float, gamma: float) -> float:
     """Return the share of a step at which no price of a rule below z = 1 changes too much."""
     share = 1.0
     for a in range(n):
-        t = small.price[a]
-        if small.forced[a] == 1 or t <= 0.0:
+        t = workspace.price[a]
+        if workspace.forced[a] == 1 or t <= 0.0:
             continue
-        if abs(small.w[a]) >= math.sqrt(2.0 * gamma * t):
+        if abs(workspace.w[a]) >= math.sqrt(2.0 * gamma * t):
             continue
-        change = d0 - d1 * small.counts[a]
+        change = d0 - d1 * workspace.counts[a]
         if change < -0.7 * t:
             share = min(share, -0.7 * t / change)
         elif change > 2.0 * t:
@@ -158,12 +158,12 @@ def damping(small: Small, n: int, d0: float, d1: float, gamma: float) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def move(data: Data, small: Small, n: int, n_active: int, d0: float, d1: float) -> None:
+def move(data: Data, workspace: NodeWorkspace, n: int, n_active: int, d0: float, d1: float) -> None:
     """Take the Newton step of w that belongs to a step of the multipliers, unless it raises Phi.
 
     Prices must be the new ones. Weights stop at zero.
     """
-    s = small
+    s = workspace
     for a in range(n_active):
         s.residual[a] = -(s.residual[a] + s.by_lambda[a] * d0 + s.by_mu[a] * d1)
     solve_upper(s.matrix, n_active, s.residual)

@@ -1,8 +1,13 @@
-"""What the kernels share: the data of a solve, room to work on a node, and a search's state."""
+"""What the kernels share: the data of a solve, a node, a search's state, and arrays to work in.
+
+All of it is plain arrays in named tuples, which numba passes without Python objects. What changes
+during a search is changed in place. A field that is added here costs compile time in every kernel
+that takes the tuple: numba hands on each array as seven values.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -11,46 +16,81 @@ from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
 # What one kernel passes to another as a constant, or counts up from one, is a NumPy scalar: for a
 # plain number or bool, numba compiles the other, and all below it, anew for that very value.
 NOBODY = np.int64(-1)  # in place of a rule
-FREE, IN, OUT = 0, 1, 2  # the fate of a rule
-CAPACITY = 192  # rules in the small copy of a node at most
-# Places in `Search.numbers` and `Search.tally`.
-LOSS, GAP, LEAST_DROPPED, MARGIN = 0, 1, 2, 3
-NODES, STEPS, TRIALS, IMPROVED, LISTED = 0, 1, 2, 3, 4
+FREE, IN, OUT = 0, 1, 2  # the decision on a rule
+CAPACITY = (
+    192  # rules in a node's workspace at most; more than a few dozen matter at bad starts only
+)
 
 
-class Limits(NamedTuple):
-    """Limits A z <= b on a selection z; there is none where `b` is empty.
+# --- what stays the same ------------------------------------------------------------------------
+
+
+class Constraints(NamedTuple):
+    """Constraints A z <= b on a selection z; there is none where `b` is empty.
 
     Of every selection that keeps them, `offset`'z <= `allowance`: one inequality that stands for
     all of them in bounds.
     """
 
-    A: FloatArray  # (limits, m)
+    A: FloatArray  # (constraints, m)
     b: FloatArray
     offset: FloatArray  # (m,)
     allowance: float
 
 
 class Data(NamedTuple):
-    """What stays the same for a whole solve."""
+    """The numbers of a problem."""
 
     G: FloatArray
     q: FloatArray
     counts: FloatArray
     gamma: float
-    half: float  # yy / 2
+    half_yy: float  # yy / 2
     signed: bool  # whether any weight may not be negative
     bounded: BoolArray  # and which
-    limits: Limits
+    constraints: Constraints
 
 
-def no_limits(m: int) -> Limits:
-    """Return the limits of m rules that have none."""
-    return Limits(np.zeros((0, m)), np.zeros(0), np.zeros(m), 0.0)
+class Precedence(NamedTuple):
+    """Which rules go before which others.
+
+    Rules with equal columns are duplicates, and form a chain: one of them is in only if that before
+    it is in, which cuts off all but one of the trees that differ by their order.
+    """
+
+    by_count: IntArray  # rules by falling count
+    before: IntArray  # the duplicate that must be in before this one, or -1
+    after: IntArray
 
 
-class Small(NamedTuple):
-    """The rules that matter at a node, and room to work on them; n of each are in use."""
+def no_constraints(m: int) -> Constraints:
+    """Return the constraints of m rules that have none."""
+    return Constraints(np.zeros((0, m)), np.zeros(0), np.zeros(m), 0.0)
+
+
+# --- a node -------------------------------------------------------------------------------------
+
+
+class Node(NamedTuple):
+    """What is decided at a node, and the point at which it is relaxed: w, r = q - G w, prices."""
+
+    decision: AnyArray  # FREE, IN or OUT for each rule
+    w: FloatArray
+    r: FloatArray
+    multipliers: FloatArray  # lambda and mu
+
+
+def make_node(m: int) -> Node:
+    """Return the node of m free rules at which nothing is known."""
+    return Node(np.zeros(m, np.int8), np.zeros(m), np.zeros(m), np.zeros(2))
+
+
+class NodeWorkspace(NamedTuple):
+    """A dense copy of the rules that matter at a node, and arrays to relax it in.
+
+    The first n of each are in use. A copy is worth its cost: 20 to 60 rules of hundreds matter, and
+    their block of G stays in the processor's cache.
+    """
 
     rules: IntArray
     forced: IntArray  # 1 for rules fixed in
@@ -71,10 +111,10 @@ class Small(NamedTuple):
     trial_r: FloatArray
 
 
-def make_small() -> Small:
-    """Return room for `CAPACITY` rules."""
+def make_node_workspace() -> NodeWorkspace:
+    """Return a workspace for `CAPACITY` rules."""
     n = CAPACITY
-    return Small(
+    return NodeWorkspace(
         rules=np.zeros(n, np.int64),
         forced=np.zeros(n, np.int64),
         bounded=np.zeros(n, np.bool_),
@@ -95,76 +135,114 @@ def make_small() -> Small:
     )
 
 
-class Search(NamedTuple):
-    """One worker's view of a search, and its room to work; `numbers` and `tally` are its state.
+# --- a search -----------------------------------------------------------------------------------
+
+
+class Bounds(Protocol):
+    """Losses and bounds of a search, and what makes the cutoff of them."""
+
+    loss: float  # the best known; or, where selections are listed, the loss below which they are
+    gap: float  # relative, that is asked for
+    least_dropped: float  # bound of anything that was left out
+    margin: float  # losses closer than this count as equal
+
+
+class Counters(Protocol):
+    """What was done in a search, counted."""
+
+    nodes: int
+    steps: int  # of the ascent
+    trials: int  # children that were only tried
+    improved: int  # selections better than the best known; set to 0 when they are taken over
+    listed: int  # likewise for selections of a list
+
+
+# Records, not arrays with a constant for each place: compiled code changes fields in place as
+# Python does, and is passed one pointer for all of them.
+_BOUNDS = np.dtype((np.record, [(name, np.float64) for name in Bounds.__annotations__]))
+_COUNTERS = np.dtype((np.record, [(name, np.int64) for name in Counters.__annotations__]))
+
+
+def make_bounds() -> Bounds:
+    """Return the bounds of a search that knows no selection and has dropped nothing."""
+    bounds = cast("Bounds", np.zeros(1, _BOUNDS)[0])
+    bounds.loss = bounds.least_dropped = np.inf
+    return bounds
+
+
+def make_counters() -> Counters:
+    """Return counters that are all 0."""
+    return cast("Counters", np.zeros(1, _COUNTERS)[0])
+
+
+class Selections(NamedTuple):
+    """Selections that a search has found: the best here and at higher floors, or a list of all.
 
     Nodes that are of no use at this floor may be of use at a higher one, to which the search will
-    climb with the same tree: `above` says what is known there. A search with room in `listed` does
-    not look for the best selection but for all below the loss in `numbers`.
+    go on with the same tree: `above` says what is known there. A search with room in `listed` does
+    not look for the best selection but for all below the loss in its bounds.
     """
+
+    best: IntArray  # (k,)
+    above: FloatArray  # (higher floors, 2): by how much, and the least loss known there
+    best_above: IntArray  # (higher floors, k)
+    listed: IntArray  # (room, k)
+
+
+class Workspace(NamedTuple):
+    """Arrays to work in, of no meaning between two nodes but for `z` and `chosen`."""
+
+    z: FloatArray  # (m,): the relaxed selection
+    chosen: IntArray  # (k,): the selection at hand
+    allowed: BoolArray
+    candidates: IntArray
+    merit: FloatArray
+    factor: FloatArray  # (k, k)
+    weights: FloatArray  # (k,)
+    node: NodeWorkspace
+
+
+class Search(NamedTuple):
+    """One worker's view of a search."""
 
     k: int
     eps: float
-    order: IntArray  # rules by falling count
-    before: IntArray  # the twin that must be in before this one, or -1
-    after: IntArray
+    precedence: Precedence
     past: FloatArray  # (m, 4): rise of the bound per unit of z and how often, down and up
-    incumbent: IntArray
-    above: FloatArray  # (higher floors, 2): by how much, and the least loss known there
-    incumbents_above: IntArray  # (higher floors, k)
-    listed: IntArray  # (room, k)
-    numbers: FloatArray
-    tally: IntArray
-    fate: AnyArray
-    w: FloatArray
-    r: FloatArray
-    multipliers: FloatArray
-    child_fate: AnyArray
-    child_w: FloatArray
-    child_r: FloatArray
-    child_multipliers: FloatArray
-    z: FloatArray
-    candidates: IntArray
-    merit: FloatArray
-    chosen: IntArray
-    allowed: BoolArray
-    factor: FloatArray
-    room_for_w: FloatArray
-    small: Small
+    bounds: Bounds
+    counters: Counters
+    selections: Selections
+    node: Node  # being branched on
+    child: Node
+    workspace: Workspace
 
 
-def make_search(
-    k: int, eps: float, order: IntArray, before: IntArray, after: IntArray, *, room_to_list: int = 0
-) -> Search:
+def make_search(k: int, eps: float, precedence: Precedence, *, list_capacity: int = 0) -> Search:
     """Return a search that has seen nothing yet."""
-    m = len(order)
+    m = len(precedence.by_count)
     return Search(
         k=k,
         eps=float(eps),
-        order=order,
-        before=before,
-        after=after,
+        precedence=precedence,
         past=np.zeros((m, 4)),
-        incumbent=np.zeros(k, np.int64),
-        above=np.zeros((0, 2)),
-        incumbents_above=np.zeros((0, k), np.int64),
-        listed=np.zeros((room_to_list, k), np.int64),
-        numbers=np.array([np.inf, 0.0, np.inf, 0.0]),
-        tally=np.zeros(5, np.int64),
-        fate=np.zeros(m, np.int8),
-        w=np.zeros(m),
-        r=np.zeros(m),
-        multipliers=np.zeros(2),
-        child_fate=np.zeros(m, np.int8),
-        child_w=np.zeros(m),
-        child_r=np.zeros(m),
-        child_multipliers=np.zeros(2),
-        z=np.zeros(m),
-        candidates=np.zeros(m, np.int64),
-        merit=np.zeros(m),
-        chosen=np.zeros(k, np.int64),
-        allowed=np.zeros(m, np.bool_),
-        factor=np.zeros((k, k)),
-        room_for_w=np.zeros(k),
-        small=make_small(),
+        bounds=make_bounds(),
+        counters=make_counters(),
+        selections=Selections(
+            best=np.zeros(k, np.int64),
+            above=np.zeros((0, 2)),
+            best_above=np.zeros((0, k), np.int64),
+            listed=np.zeros((list_capacity, k), np.int64),
+        ),
+        node=make_node(m),
+        child=make_node(m),
+        workspace=Workspace(
+            z=np.zeros(m),
+            chosen=np.zeros(k, np.int64),
+            allowed=np.zeros(m, np.bool_),
+            candidates=np.zeros(m, np.int64),
+            merit=np.zeros(m),
+            factor=np.zeros((k, k)),
+            weights=np.zeros(k),
+            node=make_node_workspace(),
+        ),
     )

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
-from mossrules.solver.kernels.limits import keeps_with_change
+from mossrules.solver.kernels.fixing import keeps_with_change
 from mossrules.solver.kernels.linalg import FAST, factorise, solve_lower, solve_upper
 from mossrules.solver.kernels.signed import nonnegative_weights
 from mossrules.solver.kernels.state import Data
@@ -114,7 +114,7 @@ def projections(
 @njit(cache=True, nogil=True)
 def best_swap(
     data: Data,
-    floor: float,
+    min_stability: float,
     allowed: BoolArray,
     support: IntArray,
     first: int,
@@ -126,7 +126,7 @@ def best_swap(
 ) -> tuple[int, int, float]:
     """Return the position in the support, the rule to put there and the change in H2."""
     k, m, counts = support.shape[0], data.q.shape[0], data.counts
-    limited = data.limits.b.shape[0] > 0
+    constrained = data.constraints.b.shape[0] > 0
     total = 0.0
     for s in range(k):
         total += counts[support[s]]
@@ -135,7 +135,7 @@ def best_swap(
         b = B[i, i]
         scale = w[i] / b
         lost = 0.5 * w[i] * scale
-        needed = floor - total + counts[support[i]]
+        needed = min_stability - total + counts[support[i]]
         for j in range(m):
             if allowed[j] and counts[j] >= needed:
                 left = max(d[j], 1e-9 / data.gamma) + P[i, j] * P[i, j] / b
@@ -144,7 +144,8 @@ def best_swap(
                     u = 0.0
                 change = lost - 0.5 * u * u / left
                 if change < best and (
-                    not limited or keeps_with_change(data.limits, support, k, support[i], j)
+                    not constrained
+                    or keeps_with_change(data.constraints, support, k, support[i], j)
                 ):
                     best, leaves, enters = change, i, j
     return leaves, enters, best
@@ -153,7 +154,7 @@ def best_swap(
 @njit(cache=True, nogil=True)
 def improve_by_swaps(
     data: Data,
-    floor: float,
+    min_stability: float,
     allowed: BoolArray,
     support: IntArray,
     first: int,
@@ -162,8 +163,8 @@ def improve_by_swaps(
     """Swap until no exchange lowers H2 or `rounds` are used up; return q_S' w / 2 at the end.
 
     `allowed` marks the rules that may enter and are not in the support; `support[:first]` stays.
-    The support is changed in place, and `allowed` with it. Its stability must be at least `floor`,
-    it must keep the limits, and both stays so.
+    The support is changed in place, and `allowed` with it. Its stability must be at least
+    `min_stability`, it must keep the constraints, and both stays so.
     """
     k, m = support.shape[0], data.q.shape[0]
     factor, B, P = np.empty((k, k)), np.empty((k, k)), np.empty((k, m))
@@ -173,16 +174,18 @@ def improve_by_swaps(
         if not invert(data, support, w, factor, B):
             break
         projections(data, support, B, w, P, a, d)
-        leaves, enters, _change = best_swap(data, floor, allowed, support, first, B, w, P, a, d)
+        leaves, enters, _change = best_swap(
+            data, min_stability, allowed, support, first, B, w, P, a, d
+        )
         if leaves < 0:
             break
         old = support[leaves]
         support[leaves] = enters
-        found = explained_by(data, support, k, factor, w)
-        if found <= value * (1.0 + 1e-12):  # rounding: the swap did not help after all
+        changed = explained_by(data, support, k, factor, w)
+        if changed <= value * (1.0 + 1e-12):  # rounding: the swap did not help after all
             support[leaves] = old
             explained_by(data, support, k, factor, w)
             break
-        value = found
+        value = changed
         allowed[enters], allowed[old] = False, True
     return value

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import AnyArray, BitArray, BoolArray, FloatArray, IntArray
-from mossrules.solver.kernels.state import FREE, IN, OUT
+from mossrules.solver.kernels.state import FREE, IN, OUT, Node
 
 WEIGHTS = 72  # kept per node; few nodes have more
 
@@ -72,36 +72,29 @@ def grow_tree(tree: Tree) -> Tree:
 
 
 @njit(cache=True, nogil=True)
-def push(
-    tree: Tree,
-    bound: float,
-    proven: float,
-    fate: AnyArray,
-    multipliers: FloatArray,
-    w: FloatArray,
-) -> None:
+def push(tree: Tree, bound: float, proven: float, node: Node) -> None:
     """Store a node; there must be a spare slot."""
     tree.sizes[1] -= 1
     slot = tree.spare[tree.sizes[1]]
     tree.bound[slot] = bound
     tree.proven[slot] = proven
     tree.stale[slot] = False
-    tree.multipliers[slot, 0] = multipliers[0]
-    tree.multipliers[slot, 1] = multipliers[1]
+    tree.multipliers[slot, 0] = node.multipliers[0]
+    tree.multipliers[slot, 1] = node.multipliers[1]
     words = tree.is_in.shape[1]
     for word in range(words):
         tree.is_in[slot, word] = 0
         tree.is_out[slot, word] = 0
     n = 0
-    for i in range(fate.shape[0]):
+    for i in range(node.decision.shape[0]):
         bit = np.uint64(1) << np.uint64(i & 63)
-        if fate[i] == IN:
+        if node.decision[i] == IN:
             tree.is_in[slot, i >> 6] |= bit
-        elif fate[i] == OUT:
+        elif node.decision[i] == OUT:
             tree.is_out[slot, i >> 6] |= bit
-        if w[i] != 0.0 and n < WEIGHTS:
+        if node.w[i] != 0.0 and n < WEIGHTS:
             tree.weight_of[slot, n] = i
-            tree.weight[slot, n] = w[i]
+            tree.weight[slot, n] = node.w[i]
             n += 1
     tree.n_weights[slot] = n
     # Sift up.
@@ -117,8 +110,11 @@ def push(
 
 
 @njit(cache=True, nogil=True)
-def pop(tree: Tree, fate: AnyArray, multipliers: FloatArray, w: FloatArray) -> float:
-    """Take the node with the least bound, and return that."""
+def pop(tree: Tree, node: Node) -> float:
+    """Take the node with the least bound, and return that; its r is left to be computed.
+
+    r would be m more numbers to keep for each node, and one product with G makes it anew.
+    """
     slot = tree.heap[0]
     tree.sizes[0] -= 1
     n_open = tree.sizes[0]
@@ -138,19 +134,19 @@ def pop(tree: Tree, fate: AnyArray, multipliers: FloatArray, w: FloatArray) -> f
     tree.heap[at] = moved
     tree.spare[tree.sizes[1]] = slot
     tree.sizes[1] += 1
-    multipliers[0] = tree.multipliers[slot, 0]
-    multipliers[1] = tree.multipliers[slot, 1]
-    for i in range(fate.shape[0]):
+    node.multipliers[0] = tree.multipliers[slot, 0]
+    node.multipliers[1] = tree.multipliers[slot, 1]
+    for i in range(node.decision.shape[0]):
         bit = np.uint64(1) << np.uint64(i & 63)
         if tree.is_in[slot, i >> 6] & bit:
-            fate[i] = IN
+            node.decision[i] = IN
         elif tree.is_out[slot, i >> 6] & bit:
-            fate[i] = OUT
+            node.decision[i] = OUT
         else:
-            fate[i] = FREE
-        w[i] = 0.0
+            node.decision[i] = FREE
+        node.w[i] = 0.0
     for n in range(tree.n_weights[slot]):
-        w[tree.weight_of[slot, n]] = tree.weight[slot, n]
+        node.w[tree.weight_of[slot, n]] = tree.weight[slot, n]
     return tree.bound[slot]
 
 

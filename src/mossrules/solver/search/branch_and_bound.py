@@ -20,22 +20,13 @@ from mossrules._typing import IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.kernels.search import DONE, OUT_OF_SLOTS, raise_floor, run
-from mossrules.solver.kernels.state import (
-    IMPROVED,
-    IN,
-    LEAST_DROPPED,
-    LOSS,
-    NODES,
-    STEPS,
-    TRIALS,
-    Search,
-)
+from mossrules.solver.kernels.state import IN, Node, Search, make_counters
 from mossrules.solver.kernels.tree import Tree, grow_tree, make_tree, push, share
 from mossrules.solver.options import Clock, Options, Snapshot
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Status
 from mossrules.solver.search.heuristics import Incumbent, first_selection
-from mossrules.solver.search.instance import Instance, find_twins
+from mossrules.solver.search.instance import Instance
 from mossrules.solver.search.root import Root, start_search
 from mossrules.statistics import Statistics
 
@@ -82,12 +73,12 @@ def compile_kernels() -> None:
     rules = Statistics.from_matrix(np.eye(3), np.arange(3.0), np.ones(3, dtype=np.int64))
     instance = Instance.of(Problem(rules, max_rules=2, gamma=1.0))
     root = Root.of(instance, first_selection(instance, None), Options(), None)
-    search = start_search(instance, find_twins(instance), root.best, Options())
+    search = start_search(instance, instance.with_duplicates(), root.best, Options())
     tree = make_tree(2, len(instance.rules))
-    push(tree, np.inf, np.inf, instance.fate, root.multipliers, root.w)
+    push(tree, np.inf, np.inf, root.node)
     root.reduced(root.bound + 1.0)
     raise_floor(search, tree, 0.0)
-    run(instance.data, search, tree, instance.fate, 1)
+    run(instance.data, search, tree, instance.decision, 1)
 
 
 class TreeSearch:
@@ -130,20 +121,24 @@ class TreeSearch:
             return
         above = [each.reduced(each.cutoff(self.options.gap)) for each in self.roots[self.at + 1 :]]
         instance = Instance.covering([own, *(each for each in above if each is not None)])
-        if len(instance.rules) < len(root.instance.rules) or instance.room < root.instance.room:
+        if (
+            len(instance.rules) < len(root.instance.rules)
+            or instance.rules_left < root.instance.rules_left
+        ):
             self.dropped = cutoff
         self.instance = instance
-        if instance.room == 0.0:
-            only = instance.rules[instance.fate == IN]
+        if instance.rules_left == 0.0:
+            only = instance.rules[instance.decision == IN]
             self.best.offer(only, instance.problem.loss(only))
             return
-        twins = find_twins(instance)
+        precedence = instance.with_duplicates()
         for _ in range(self.options.threads):
-            search = start_search(instance, twins, self.best, self.options)
+            search = start_search(instance, precedence, self.best, self.options)
             self.searches.append(self._look_up(search))
             self.trees.append(make_tree(FIRST_SLOTS, len(instance.rules)))
         kept = np.isin(root.instance.rules, instance.rules)
-        push(self.trees[0], root.bound, root.proven, instance.fate, root.multipliers, root.w[kept])
+        start = Node(instance.decision, root.node.w[kept], root.node.r[kept], root.node.multipliers)
+        push(self.trees[0], root.bound, root.proven, start)
 
     def climb(self) -> bool:
         """Go on to the next floor, with all nodes that are of use there; False when none is left.
@@ -163,10 +158,12 @@ class TreeSearch:
             return True
         eps = self.root.instance.problem.min_stability
         self.dropped = self.cutoff  # nodes were dropped, and rules fixed, for this floor too
-        self.searches = [self._look_up(search._replace(eps=float(eps))) for search in self.searches]
+        self.searches = [
+            self._look_up(search._replace(eps=float(eps), counters=make_counters()))
+            for search in self.searches
+        ]
         for search, tree in zip(self.searches, self.trees, strict=True):
-            search.tally[:] = 0
-            search.numbers[[LOSS, LEAST_DROPPED]] = self.best.loss, np.inf
+            search.bounds.loss, search.bounds.least_dropped = self.best.loss, np.inf
             raise_floor(search, tree, float(eps - before))
         return True
 
@@ -177,10 +174,11 @@ class TreeSearch:
             (root.instance.problem.min_stability - eps, root.best.loss)
             for root in self.roots[self.at + 1 :]
         ]
-        return search._replace(
+        selections = search.selections._replace(
             above=np.array(above, dtype=np.float64).reshape(-1, 2),
-            incumbents_above=np.zeros((len(above), search.k), np.int64),
+            best_above=np.zeros((len(above), search.k), np.int64),
         )
+        return search._replace(selections=selections)
 
     @property
     def _outgrown(self) -> bool:
@@ -240,23 +238,22 @@ class TreeSearch:
         """Take over what the workers have found and dropped, and tell all of the best losses."""
         rules, above = self.instance.rules, self.roots[self.at + 1 :]
         for search in self.searches:
-            if search.tally[IMPROVED]:
-                search.tally[IMPROVED] = 0
-                self.best.offer(rules[search.incumbent], float(search.numbers[LOSS]))
-                for root, (_, loss), found in zip(
-                    above, search.above, search.incumbents_above, strict=True
-                ):
-                    root.best.offer(rules[found], float(loss))
-            self.dropped = min(self.dropped, float(search.numbers[LEAST_DROPPED]))
+            own = search.selections
+            if search.counters.improved:
+                search.counters.improved = 0
+                self.best.offer(rules[own.best], float(search.bounds.loss))
+                for root, (_, loss), best in zip(above, own.above, own.best_above, strict=True):
+                    root.best.offer(rules[best], float(loss))
+            self.dropped = min(self.dropped, float(search.bounds.least_dropped))
         for search in self.searches:
-            search.numbers[LOSS] = self.best.loss
-            search.above[:, 1] = [root.best.loss for root in above]
+            search.bounds.loss = self.best.loss
+            search.selections.above[:, 1] = [root.best.loss for root in above]
 
     def _work(self, n: int) -> int:
         limit = self.options.node_limit
         nodes = SLICE if limit is None else min(SLICE, max(1, limit - self.nodes))
         return int(
-            run(self.instance.data, self.searches[n], self.trees[n], self.instance.fate, nodes)
+            run(self.instance.data, self.searches[n], self.trees[n], self.instance.decision, nodes)
         )
 
     def _share(self, busy: list[int]) -> None:
@@ -273,7 +270,7 @@ class TreeSearch:
     @property
     def nodes(self) -> int:
         """Nodes relaxed so far."""
-        return self.given_up + int(sum(search.tally[NODES] for search in self.searches))
+        return self.given_up + int(sum(search.counters.nodes for search in self.searches))
 
     @property
     def cutoff(self) -> float:
@@ -292,11 +289,11 @@ class TreeSearch:
 
     def figures(self) -> dict[str, float]:
         """Return counts of what was done."""
-        steps = self.root.steps + sum(int(search.tally[STEPS]) for search in self.searches)
+        steps = self.root.steps + sum(int(search.counters.steps) for search in self.searches)
         loss = self.best.loss
         return {
             "nodes": self.nodes,
-            "trials": sum(int(search.tally[TRIALS]) for search in self.searches),
+            "trials": sum(int(search.counters.trials) for search in self.searches),
             "relaxation_steps": steps,
             "open_nodes": int(sum(tree.sizes[0] for tree in self.trees)),
             "root_bound": self.root.bound,

@@ -290,7 +290,9 @@ class _SquaredSearch(LimitedSearch):
     def _relax(self, problem: SelectionProblem, dual: DualPoint | None) -> Relaxation:
         root = self._root(_squared(problem), dual)
         worth = np.zeros(root.instance.problem.m)
-        worth[root.instance.rules] = np.abs(root.w) * np.sqrt(np.diagonal(root.instance.data.G))
+        worth[root.instance.rules] = np.abs(root.node.w) * np.sqrt(
+            np.diagonal(root.instance.data.G)
+        )
         return Relaxation(root.bound, worth[: self.problem.m])
 
     def _root(self, problem: Problem, dual: DualPoint | None) -> Root:

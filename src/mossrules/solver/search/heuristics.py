@@ -50,7 +50,7 @@ class Incumbent:
 def first_selection(instance: Instance, start: IntArray | None) -> Incumbent:
     """Return the better of `start` and the most stable selection, each improved by swaps."""
     problem, data = instance.problem, instance.data
-    fixed = np.flatnonzero(instance.fate == IN)
+    fixed = np.flatnonzero(instance.decision == IN)
     best = Incumbent(np.empty(0, dtype=np.int64), np.inf)
     assert problem.most_stable_feasible is not None  # noqa: S101  tells mypy what the callers know
     starts = [problem.most_stable_feasible]
@@ -66,7 +66,7 @@ def first_selection(instance: Instance, start: IntArray | None) -> Incumbent:
         explained = improve_by_swaps(
             data, float(problem.min_stability), allowed, support, len(fixed), MAX_SWAPS
         )
-        best.offer(instance.rules[support], data.half - explained)
+        best.offer(instance.rules[support], data.half_yy - explained)
     return best
 
 

@@ -22,23 +22,16 @@ import numpy as np
 
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.solver.bounds.duality import DualPoint
-from mossrules.solver.kernels.branching import choose_rule, drop_weights, learn
-from mossrules.solver.kernels.fixing import fix_by_bound, put_in, put_out
+from mossrules.solver.kernels.fixing import fix_by_bound, fix_by_conditions, put_in, put_out
 from mossrules.solver.kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
-from mossrules.solver.kernels.limits import fix_by_conditions
-from mossrules.solver.kernels.relaxation import ascend, lower_and_upper, residual_of
-from mossrules.solver.kernels.root import first_multipliers
-from mossrules.solver.kernels.state import (
-    FREE,
-    GAP,
-    IMPROVED,
-    IN,
-    LOSS,
-    MARGIN,
-    OUT,
-    Data,
-    make_search,
+from mossrules.solver.kernels.relaxation import (
+    ascend,
+    first_multipliers,
+    lower_and_upper,
+    residual_of,
 )
+from mossrules.solver.kernels.search import choose_rule, drop_weights, learn
+from mossrules.solver.kernels.state import FREE, IN, OUT, Data, Node, Precedence, make_search
 from mossrules.solver.options import Clock, Options, Snapshot
 from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.quadratic_model import QuadraticModel
@@ -83,33 +76,28 @@ def solve_logistic_by_branch_and_bound(
 
 
 @dataclass(frozen=True, eq=False)
-class _Node:
-    """Fixings, and where the next relaxation starts: w, multipliers, and what touches there."""
+class _Open:
+    """An open node: its fixings, where its next relaxation starts, and what touches there."""
 
     bound: float
-    fate: AnyArray
-    w: FloatArray
-    multipliers: FloatArray
+    node: Node
     q: FloatArray
-    half: float
+    half_yy: float
 
 
 class _State(NamedTuple):
-    """A node being relaxed: its fixings, K and E, and what the kernels change in place."""
+    """A node being relaxed, K and E; the kernels change the node in place."""
 
-    fate: AnyArray
-    room: float
-    floor: float
-    w: FloatArray
-    r: FloatArray
-    multipliers: FloatArray
+    node: Node
+    rules_left: float
+    stability_left: float
 
     def bounds(self, data: Data) -> tuple[float, float]:
         """Return the bound proven at these weights and multipliers, and what it is below."""
-        lam, mu = self.multipliers
-        centre = self.floor / self.room
+        lam, mu = self.node.multipliers
+        centre = self.stability_left / self.rules_left
         lower, upper = lower_and_upper(
-            data, self.fate, self.room, centre, lam - mu * centre, mu, self.w, self.r
+            data, self.node, self.rules_left, centre, lam - mu * centre, mu
         )
         return float(lower), float(upper)
 
@@ -119,9 +107,7 @@ class _Relaxed:
     """A point at which a node was relaxed, and the bound that it proves."""
 
     lower: float
-    w: FloatArray
-    r: FloatArray
-    multipliers: FloatArray
+    node: Node
     data: Data  # of the squared problem that touches there
 
 
@@ -138,27 +124,26 @@ class _Bench:
         self.rules = rules[self.own[:-1]]  # positions in the user's problem
         self.columns = model.columns.take(instance.rules, instance.flip)
         self.problem, self.data = model.problem, instance.data
-        self.fate = instance.fate
-        free = instance.order[instance.fate[instance.order] == FREE]
-        # Twins that count differently in limits are none.
-        self.twins = self.columns.twins(free if model.problem.constraints is None else free[:0])
+        self.decision = instance.decision
+        free = instance.by_count[instance.decision[instance.by_count] == FREE]
+        # Duplicates that count differently in constraints are none.
+        linked = free if model.problem.constraints is None else free[:0]
+        self.precedence = Precedence(instance.by_count, *self.columns.twins(linked))
         self.w = instance.flip * w[instance.rules]
-        self.search = make_search(squared.size, squared.min_stability, instance.order, *self.twins)
-        self.search.numbers[[GAP, MARGIN]] = (
-            options.gap,
-            ROUNDING * model.problem.null_loss,
-        )
+        self.search = make_search(squared.size, squared.min_stability, self.precedence)
+        self.search.bounds.gap = options.gap
+        self.search.bounds.margin = ROUNDING * model.problem.null_loss
 
     def touching(self, w: FloatArray) -> tuple[Data, FloatArray]:
         """Return the squared problem that touches at weights, and r there."""
         point = self.columns.point(w)
         Gw = self.data.G @ w
-        half = point.f + float(w @ (point.r + 0.5 * Gw))
-        return self.data._replace(q=point.r + Gw, half=half), point.r
+        half_yy = point.f + float(w @ (point.r + 0.5 * Gw))
+        return self.data._replace(q=point.r + Gw, half_yy=half_yy), point.r
 
-    def left(self, fate: AnyArray) -> tuple[float, float]:
+    def left(self, decision: AnyArray) -> tuple[float, float]:
         """Return what is still to be had from free rules: K and E."""
-        inside = fate == IN
+        inside = decision == IN
         return (
             float(self.search.k - np.count_nonzero(inside)),
             self.search.eps - float(self.data.counts[inside].sum()),
@@ -168,15 +153,17 @@ class _Bench:
         self, data: Data, state: _State, *, rounds: int = ROUNDS, steps: int = STEPS
     ) -> _Relaxed:
         """Raise the bound of a node on the squared problems that touch along the way."""
-        cutoff = float(cutoff_of(self.search.numbers))
+        cutoff = float(cutoff_of(self.search.bounds))
         best: _Relaxed | None = None
         for _ in range(rounds):
-            ascend(data, *state, cutoff, steps, self.search.small)
-            data, r = self.touching(state.w)
-            state = state._replace(r=r)
+            ascend(data, *state, cutoff, steps, self.search.workspace.node)
+            node = state.node
+            data, r = self.touching(node.w)
+            state = state._replace(node=node._replace(r=r))
             lower, upper = state.bounds(data)
             if best is None or lower > best.lower:
-                best = _Relaxed(lower, state.w.copy(), r.copy(), state.multipliers.copy(), data)
+                here = Node(node.decision, node.w.copy(), r.copy(), node.multipliers.copy())
+                best = _Relaxed(lower, here, data)
             if lower >= cutoff or upper - lower < ENOUGH * (cutoff - lower):
                 break
         assert best is not None  # noqa: S101  there is one round at least
@@ -199,7 +186,7 @@ class LogisticTree:
     known: float = 0.0  # a bound that holds
     prices: FloatArray | None = None
     best: Incumbent = field(default_factory=lambda: Incumbent(np.empty(0, dtype=np.int64), np.inf))
-    open: list[tuple[float, int, _Node]] = field(default_factory=list)
+    open: list[tuple[float, int, _Open]] = field(default_factory=list)
     dropped: float = np.inf  # least bound of what was dropped
     current: float = 0.0  # bound of the node at hand
     root_bound: float = 0.0
@@ -233,16 +220,16 @@ class LogisticTree:
         weights first, and again when fewer rules are left.
         """
         for again in (not self.is_cheap, False):
-            room, floor = self.bench.left(self.bench.fate)
-            if room == 0.0:
-                self._leaf(self.bench.fate)
+            left = self.bench.left(self.bench.decision)
+            if left[0] == 0.0:
+                self._leaf(self.bench.decision)
                 self.current = np.inf
                 return Status.OPTIMAL
-            relaxed = self.relax_root(room, floor)
+            relaxed = self.relax_root(*left)
             if relaxed.lower >= self.cutoff or self.known >= self.cutoff:
                 self.dropped, self.current = min(self.dropped, relaxed.lower), np.inf
                 return Status.OPTIMAL
-            if not self._leave_out(relaxed, room, floor):
+            if not self._leave_out(relaxed, *left):
                 self.current = np.inf
                 return Status.OPTIMAL
             if not again or self.clock.left() <= 0.0:
@@ -255,54 +242,56 @@ class LogisticTree:
         self.bench = bench
         self._tell_loss()
 
-    def relax_root(self, room: float, floor: float) -> _Relaxed:
+    def relax_root(self, rules_left: float, stability_left: float) -> _Relaxed:
         """Relax the root, and round it."""
         bench = self.bench
         w = bench.w.copy()
         data, r = bench.touching(w)
-        multipliers = np.array(first_multipliers(data, bench.fate, room, floor, r))
-        state = _State(bench.fate, room, floor, w, r, multipliers)
+        node = Node(bench.decision, w, r, np.zeros(2))
+        node.multipliers[:] = first_multipliers(data, node, rules_left, stability_left)
+        state = _State(node, rules_left, stability_left)
         relaxed = bench.relax(data, state, rounds=ROOT_ROUNDS, steps=ROOT_STEPS)
         self.root_bound = self.current = max(self.root_bound, relaxed.lower)
         if self.dual is None:  # by floor and fixings alone; later roots rest on the cutoff too
             self.dual = self._dual_point(relaxed)
-        self._round(relaxed, bench.fate, polish=True)
+        self._round(relaxed, polish=True)
         return relaxed
 
     def _dual_point(self, relaxed: _Relaxed) -> DualPoint:
         """Return what proves the root bound in the problem's positions, by the plain formula."""
         bench, problem = self.bench, self.problem
         w = np.zeros(problem.m)
-        w[bench.rules] = (bench.instance.flip * relaxed.w)[:-1]
+        w[bench.rules] = (bench.instance.flip * relaxed.node.w)[:-1]
         decided = np.zeros(problem.m, dtype=bool)  # by the floor, not by the problem's fixings
         decided[problem.free] = True
-        inside = bench.rules[(bench.fate[:-1] == IN) & decided[bench.rules]]
+        inside = bench.rules[(bench.decision[:-1] == IN) & decided[bench.rules]]
         decided[bench.rules] = False
-        lam, mu = np.maximum(0.0, relaxed.multipliers)
+        lam, mu = np.maximum(0.0, relaxed.node.multipliers)
         if problem.constraints is not None:  # limits may have decided too, which no one can check
             return DualPoint.at(problem, w, lam, mu, prices=self.prices)
         return DualPoint.at(problem, w, lam, mu, fixed_in=inside, fixed_out=np.flatnonzero(decided))
 
-    def _leave_out(self, relaxed: _Relaxed, room: float, floor: float) -> bool:
+    def _leave_out(self, relaxed: _Relaxed, rules_left: float, stability_left: float) -> bool:
         """Go on with the rules that the root does not decide; False when nothing is left."""
         bench = self.bench
-        fate = bench.fate.copy()
+        decision = bench.decision.copy()
+        node = relaxed.node._replace(decision=decision)
         margin = self.cutoff - relaxed.lower
-        possible, room, floor, fixed = fix_by_bound(
-            bench.data, fate, *bench.twins, room, floor, *relaxed.multipliers, relaxed.r, margin
+        possible, rules_left, stability_left, fixed = fix_by_bound(
+            bench.data, bench.precedence, node, rules_left, stability_left, margin
         )
         if fixed:
             self.dropped = min(self.dropped, self.cutoff)
         if possible:
-            possible, room, floor = fix_by_conditions(
-                bench.data, bench.search.order, fate, *bench.twins, room, floor
+            possible, _, _ = fix_by_conditions(
+                bench.data, bench.precedence, decision, rules_left, stability_left
             )
         if not possible:
             return False
-        kept = fate[:-1] != OUT
-        inside = bench.own[:-1][fate[:-1] == IN]
+        kept = decision[:-1] != OUT
+        inside = bench.own[:-1][decision[:-1] == IN]
         here = bench.problem.reduced(bench.own[:-1][kept], inside)
-        w = (bench.instance.flip * relaxed.w)[np.append(kept, True)]
+        w = (bench.instance.flip * relaxed.node.w)[np.append(kept, True)]
         rules = bench.rules[kept]
         if len(inside) == here.size:
             self._offer(rules)
@@ -310,12 +299,12 @@ class LogisticTree:
         self._set_up(_Bench(QuadraticModel.of(here, w), rules, w, self.options, self.prices))
         return True
 
-    def _root(self, relaxed: _Relaxed) -> _Node:
+    def _root(self, relaxed: _Relaxed) -> _Open:
         """Return the root of the tree, at the weights that it was relaxed to."""
         bench = self.bench
         data, _ = bench.touching(bench.w)
-        bound, multipliers = self.root_bound, relaxed.multipliers
-        return _Node(bound, bench.fate, bench.w, multipliers, data.q, data.half)
+        node = Node(bench.decision, bench.w, np.empty(0), relaxed.node.multipliers)
+        return _Open(self.root_bound, node, data.q, data.half_yy)
 
     def _search(self) -> Status:
         while self.open and self.open[0][0] < self.cutoff and self.known < self.cutoff:
@@ -334,51 +323,52 @@ class LogisticTree:
         over = limit is not None and self.nodes >= limit
         return over or len(self.open) > self.options.open_nodes
 
-    def _expand(self, node: _Node) -> None:
+    def _expand(self, parent: _Open) -> None:
         """Choose a rule, and relax the children with it in and out."""
-        bench, s = self.bench, self.bench.search
-        data = bench.data._replace(q=node.q, half=node.half)
-        s.fate[:], s.w[:], s.multipliers[:] = node.fate, node.w, node.multipliers
-        residual_of(data, s.w, s.r)
-        room, floor = bench.left(node.fate)
-        relaxed_selection(data, s.fate, s.multipliers, s.w, s.z)
-        rule = choose_rule(data, s, node.bound, room, floor)
+        bench, s, start = self.bench, self.bench.search, parent.node
+        node, z = s.node, s.workspace.z
+        data = bench.data._replace(q=parent.q, half_yy=parent.half_yy)
+        node.decision[:], node.w[:] = start.decision, start.w
+        node.multipliers[:] = start.multipliers
+        residual_of(data, node.w, node.r)
+        left = bench.left(start.decision)
+        relaxed_selection(data, node, z)
+        rule = choose_rule(data, s, parent.bound, *left)
         self._look_at_improvement()
-        z, r = float(s.z[rule]), s.r.copy()
-        for up in (z >= 0.5, z < 0.5):
+        z_rule, r = float(z[rule]), node.r.copy()
+        for up in (z_rule >= 0.5, z_rule < 0.5):
             self.nodes += 1
-            start = (node.w.copy(), r.copy(), node.multipliers.copy())
-            child = self._fixed(_State(node.fate.copy(), room, floor, *start), rule, up)
-            reached = np.inf if child is None else self._child(data, node.bound, child)
-            learn(s.past, rule, z, up, reached - node.bound)
+            copy = Node(start.decision.copy(), start.w.copy(), r.copy(), start.multipliers.copy())
+            child = self._fixed(_State(copy, *left), rule, up)
+            reached = np.inf if child is None else self._child(data, parent.bound, child)
+            learn(s.past, rule, z_rule, up, reached - parent.bound)
 
     def _fixed(self, state: _State, rule: int, up: bool) -> _State | None:
         """Fix one rule, and what follows from it; None where nothing is left below."""
-        s, data, fate = self.bench.search, self.bench.data, state.fate
-        room, floor = state.room, state.floor
-        if up:
-            possible, room, floor = put_in(data.counts, fate, s.before, rule, room, floor)
-        else:
-            possible = put_out(fate, s.after, rule)
-        return self._settled(state._replace(room=room, floor=floor)) if possible else None
+        bench, decision = self.bench, state.node.decision
+        if not up:
+            return self._settled(state) if put_out(bench.precedence, decision, rule) else None
+        possible, rules_left, stability_left = put_in(
+            bench.data.counts, bench.precedence, decision, rule, *state[1:]
+        )
+        return self._settled(_State(state.node, rules_left, stability_left)) if possible else None
 
     def _settled(self, state: _State) -> _State | None:
         """Fix what floor and size decide; None where nothing is left, or one selection only."""
-        s = self.bench.search
-        possible, room, floor = fix_by_conditions(
-            self.bench.data, s.order, state.fate, s.before, s.after, state.room, state.floor
+        possible, rules_left, stability_left = fix_by_conditions(
+            self.bench.data, self.bench.precedence, state.node.decision, *state[1:]
         )
-        if possible and room == 0.0:
-            self._leaf(state.fate)
-        return state._replace(room=room, floor=floor) if possible and room > 0.0 else None
+        if possible and rules_left == 0.0:
+            self._leaf(state.node.decision)
+        return _State(state.node, rules_left, stability_left) if possible and rules_left else None
 
     def _child(self, data: Data, known: float, state: _State) -> float:
         """Relax one child and keep it if it is of use; return its bound."""
-        drop_weights(data, state.fate, state.w, state.r)
+        drop_weights(data, state.node)
         relaxed = self.bench.relax(data, state)
         bound = max(relaxed.lower, known)
         if bound < self.cutoff:
-            self._round(relaxed, state.fate, polish=self.nodes % POLISH == 0)
+            self._round(relaxed, polish=self.nodes % POLISH == 0)
         if bound >= self.cutoff:
             self.dropped = min(self.dropped, bound)
         else:
@@ -387,44 +377,43 @@ class LogisticTree:
 
     def _keep(self, relaxed: _Relaxed, bound: float, state: _State) -> None:
         """Fix what the bound decides and store the child."""
-        s, data, fate = self.bench.search, relaxed.data, state.fate
-        possible, room, floor, fixed = fix_by_bound(
-            data, fate, s.before, s.after, state.room, state.floor, *relaxed.multipliers,
-            relaxed.r, self.cutoff - relaxed.lower,
-        )  # fmt: skip
+        data, node = relaxed.data, relaxed.node
+        possible, rules_left, stability_left, fixed = fix_by_bound(
+            data, self.bench.precedence, node, *state[1:], self.cutoff - relaxed.lower
+        )
         if fixed:  # what was fixed rests on the cutoff
             self.dropped = min(self.dropped, self.cutoff)
-            left = state._replace(room=room, floor=floor)
+            left = _State(node, rules_left, stability_left)
             if not possible or self._settled(left) is None:
                 return
-            relaxed.w[fate == OUT] = 0.0
-        self._push(_Node(bound, fate, relaxed.w, relaxed.multipliers, data.q, data.half))
+            node.w[node.decision == OUT] = 0.0
+        self._push(_Open(bound, node, data.q, data.half_yy))
 
-    def _push(self, node: _Node) -> None:
+    def _push(self, node: _Open) -> None:
         heapq.heappush(self.open, (node.bound, next(self.number), node))
 
     # --- selections -----------------------------------------------------------------------------
 
-    def _leaf(self, fate: AnyArray) -> None:
+    def _leaf(self, decision: AnyArray) -> None:
         """Evaluate the only selection left, the rules fixed in."""
-        self.dropped = min(self.dropped, self._offer(self.bench.rules[fate[:-1] == IN]))
+        self.dropped = min(self.dropped, self._offer(self.bench.rules[decision[:-1] == IN]))
 
-    def _round(self, relaxed: _Relaxed, fate: AnyArray, *, polish: bool) -> None:
+    def _round(self, relaxed: _Relaxed, *, polish: bool) -> None:
         """Round a relaxed node to a selection."""
-        s = self.bench.search
-        relaxed_selection(relaxed.data, fate, relaxed.multipliers, relaxed.w, s.z)
-        try_rounding(relaxed.data, s, fate, self.bench.fate, polish)
+        s, node = self.bench.search, relaxed.node
+        relaxed_selection(relaxed.data, node, s.workspace.z)
+        try_rounding(relaxed.data, s, node.decision, self.bench.decision, polish)
         if polish:
-            s.incumbent[:] = s.chosen
-            s.tally[IMPROVED] = 1
+            s.selections.best[:] = s.workspace.chosen
+            s.counters.improved = 1
         self._look_at_improvement()
 
     def _look_at_improvement(self) -> None:
         """Fit what the kernels take for an improvement on the touching problem."""
         s = self.bench.search
-        if s.tally[IMPROVED]:
-            s.tally[IMPROVED] = 0
-            chosen = np.sort(s.incumbent)[:-1]  # the last is the intercept
+        if s.counters.improved:
+            s.counters.improved = 0
+            chosen = np.sort(s.selections.best)[:-1]  # the last is the intercept
             self._offer(self.bench.rules[chosen])
         self._tell_loss()
 
@@ -441,7 +430,7 @@ class LogisticTree:
         return self.losses[key]
 
     def _tell_loss(self) -> None:
-        self.bench.search.numbers[LOSS] = self.best.loss
+        self.bench.search.bounds.loss = self.best.loss
 
     # --- where it stands ------------------------------------------------------------------------
 

@@ -55,15 +55,15 @@ class _LogisticSearch(LimitedSearch):
 
     def _relax(self, problem: SelectionProblem, dual: DualPoint | None) -> Relaxation:
         tree = self._tree(problem, dual)
-        room, floor = tree.bench.left(tree.bench.fate)
+        rules_left, stability_left = tree.bench.left(tree.bench.decision)
         worth = np.zeros(tree.problem.m)
-        if room == 0.0:
+        if rules_left == 0.0:
             return Relaxation(tree.best.loss, worth[: self.problem.m])
-        relaxed = tree.relax_root(room, floor)
+        relaxed = tree.relax_root(rules_left, stability_left)
         self._offer(tree.best.support)
         self._take_dual(tree)
         G = tree.bench.data.G
-        worth[tree.bench.rules] = (np.abs(relaxed.w) * np.sqrt(np.diagonal(G)))[:-1]
+        worth[tree.bench.rules] = (np.abs(relaxed.node.w) * np.sqrt(np.diagonal(G)))[:-1]
         return Relaxation(relaxed.lower, worth[: self.problem.m])
 
     def _search_leaf(self, problem: SelectionProblem) -> Status:

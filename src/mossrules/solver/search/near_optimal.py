@@ -20,14 +20,14 @@ from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.kernels.search import DONE, OUT_OF_SLOTS, run
-from mossrules.solver.kernels.state import IN, LISTED, LOSS, NODES, make_search
+from mossrules.solver.kernels.state import IN, Node, make_search
 from mossrules.solver.kernels.tree import Tree, grow_tree, make_tree, push
 from mossrules.solver.options import Clock, Options, Snapshot
 from mossrules.solver.problems.squared import Problem, refuse_other_losses
 from mossrules.solver.result import Status
 from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.solver.search.heuristics import first_selection
-from mossrules.solver.search.instance import Instance, no_twins
+from mossrules.solver.search.instance import Instance
 from mossrules.solver.search.root import Root
 
 __all__ = ["SolutionPool", "solve_pool"]
@@ -297,17 +297,18 @@ class _Listing:
         instance = root.reduced(self.limit)
         if instance is None:
             return None
-        if instance.room == 0.0:
-            self.found.add([instance.rules[instance.fate == IN]])
+        if instance.rules_left == 0.0:
+            self.found.add([instance.rules[instance.decision == IN]])
             return None
         problem, m = instance.problem, len(instance.rules)
         self.instance = instance
         self.search = make_search(
-            problem.size, problem.min_stability, instance.order, *no_twins(m), room_to_list=ROOM
+            problem.size, problem.min_stability, instance.without_duplicates(), list_capacity=ROOM
         )
         tree = make_tree(FIRST_SLOTS, m)
         kept = np.isin(root.instance.rules, instance.rules)
-        push(tree, root.bound, root.proven, instance.fate, root.multipliers, root.w[kept])
+        start = Node(instance.decision, root.node.w[kept], root.node.r[kept], root.node.multipliers)
+        push(tree, root.bound, root.proven, start)
         return tree
 
     def run(self) -> Status:
@@ -335,11 +336,11 @@ class _Listing:
 
     def _slice(self, tree: Tree) -> int:
         search = self.search
-        search.numbers[LOSS] = self.limit
-        end = int(run(self.instance.data, search, tree, self.instance.fate, SLICE))
-        self.found.add(self.instance.rules[search.listed[: search.tally[LISTED]]])
-        search.tally[LISTED] = 0
-        self.nodes = int(search.tally[NODES])
+        search.bounds.loss = self.limit
+        end = int(run(self.instance.data, search, tree, self.instance.decision, SLICE))
+        self.found.add(self.instance.rules[search.selections.listed[: search.counters.listed]])
+        search.counters.listed = 0
+        self.nodes = int(search.counters.nodes)
         return end
 
     @property

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.datasets import load_diabetes
@@ -13,43 +13,43 @@ from mossrules import find_candidates
 from mossrules.solver import Options, Problem, solve
 from mossrules.solver.bounds.duality import best_multipliers, dual_bound
 from mossrules.solver.kernels.relaxation import (
+    _nth_largest,
     ascend,
+    first_multipliers,
     gather,
     lower_and_upper,
     residual_of,
     scatter,
     sweep,
 )
-from mossrules.solver.kernels.root import _nth_largest, first_multipliers
-from mossrules.solver.kernels.state import IN, OUT, make_small
-from support.cases import data_of, random_node
+from mossrules.solver.kernels.state import IN, OUT, Node, make_node, make_node_workspace
+from support.nodes import data_of, feasible_node, random_node
 from support.oracles import brute_force
 
 SEEDS = st.integers(0, 10**6)
 
 
-def feasible_node(seed, **settings):
-    """Return a node with something to choose and a feasible selection."""
-    node = random_node(seed, **settings)
-    assume(node.room > 0 and next(node.selections(), None) is not None)
-    return node
-
-
-def random_start(node, rng):
-    """Return weights and multipliers of several kinds, good and bad."""
-    data = node.data
+def random_start(case, rng):
+    """Return the node at weights and multipliers of several kinds, good and bad."""
+    data = case.data
     w = np.zeros(len(data.q))
-    S = np.append(node.inside, rng.permutation(node.free)[: int(node.room)])
+    S = np.append(case.inside, rng.permutation(case.free)[: int(case.K)])
     kind = rng.integers(4)
     if kind < 2:
-        w[S] = node.problem.weights(S) * (1.0 if kind else rng.normal())
+        w[S] = case.problem.weights(S) * (1.0 if kind else rng.normal())
     elif kind == 2:
-        w[:] = rng.normal(size=len(w)) * np.abs(node.problem.weights(S)).max(initial=1e-9)
-    w[node.fate == OUT] = 0.0
+        w[:] = rng.normal(size=len(w)) * np.abs(case.problem.weights(S)).max(initial=1e-9)
+    w[case.decision == OUT] = 0.0
     gain = 0.5 * data.gamma * (data.q - data.G @ w) ** 2
     lam = float(gain.max()) * rng.choice([0.0, 1e-3, 0.3, 1.0, 100.0])
     mu = float(gain.max()) / (1 + data.counts.max()) * rng.choice([0.0, 0.0, 1e-3, 0.3, 100.0])
-    return w, lam, mu
+    return case.at(w, lam, mu)
+
+
+def centred(case, node):
+    """Return K, E/K and the multipliers centred there, as kernels take them."""
+    (lam, mu), centre = node.multipliers, case.E / case.K
+    return case.K, centre, lam - mu * centre, mu
 
 
 def size_of_residuals(data, w):
@@ -72,65 +72,62 @@ def penalty(x, t, gamma):
 @settings(deadline=None, max_examples=200)
 def test_the_lower_value_is_the_plain_dual_bound(seed):
     """At any weights, multipliers and fixings L is that of the formula."""
-    node = feasible_node(seed)
-    w, lam, mu = random_start(node, np.random.default_rng(seed))
-    r = np.full(len(w), np.nan)
-    residual_of(node.data, w, r)
-    exact = node.data.q - node.data.G @ w
-    np.testing.assert_allclose(r, exact, atol=1e-13 * size_of_residuals(node.data, w))
-    centre = node.floor / node.room
-    lower, _ = lower_and_upper(node.data, node.fate, node.room, centre, lam - mu * centre, mu, w, r)
+    case = feasible_node(seed)
+    node = random_start(case, np.random.default_rng(seed))
+    exact = node.r.copy()
+    node.r[:] = np.nan
+    residual_of(case.data, node.w, node.r)
+    np.testing.assert_allclose(node.r, exact, atol=1e-13 * size_of_residuals(case.data, node.w))
+    lower, _ = lower_and_upper(case.data, node, *centred(case, node))
     # Selections have exactly k rules here, and at most max_rules there.
-    expected = dual_bound(node.problem, w, lam, mu)
-    expected += lam * (node.problem.max_rules - node.problem.size)
-    assert lower == pytest.approx(expected, rel=1e-9, abs=1e-9 * node.data.half)
+    lam, mu = node.multipliers
+    expected = dual_bound(case.problem, node.w, lam, mu)
+    expected += lam * (case.problem.max_rules - case.problem.size)
+    assert lower == pytest.approx(expected, rel=1e-9, abs=1e-9 * case.data.half_yy)
 
 
 @given(SEEDS)
 @settings(deadline=None, max_examples=100)
 def test_the_upper_value_is_the_penalised_loss(seed):
     """Phi is the ridge loss with a price on z, and no L at the same multipliers is above it."""
-    node = feasible_node(seed)
-    data, rng = node.data, np.random.default_rng(seed)
-    w, lam, mu = random_start(node, rng)
-    r, centre = data.q - data.G @ w, node.floor / node.room
-    values = (node.room, centre, lam - mu * centre, mu)
-    _, upper = lower_and_upper(data, node.fate, *values, w, r)
+    case = feasible_node(seed)
+    data, rng = case.data, np.random.default_rng(seed)
+    node = random_start(case, rng)
+    (lam, mu), w, values = node.multipliers, node.w, centred(case, node)
+    _, upper = lower_and_upper(data, node, *values)
     t = lam - mu * data.counts
-    expected = data.half - data.q @ w + w @ data.G @ w / 2 - lam * node.room + mu * node.floor
-    expected += sum(w[i] ** 2 / (2 * data.gamma) for i in node.inside)
-    expected += sum(penalty(w[i], t[i], data.gamma) for i in node.free)
-    size = data.half + w @ data.G @ w + (lam + mu * data.counts.max()) * len(w)
+    expected = data.half_yy - data.q @ w + w @ data.G @ w / 2 - lam * case.K + mu * case.E
+    expected += sum(w[i] ** 2 / (2 * data.gamma) for i in case.inside)
+    expected += sum(penalty(w[i], t[i], data.gamma) for i in case.free)
+    size = data.half_yy + w @ data.G @ w + (lam + mu * data.counts.max()) * len(w)
     assert upper == pytest.approx(expected, abs=1e-9 * size)
-    other, _, _ = random_start(node, rng)
-    lower, _ = lower_and_upper(data, node.fate, *values, other, data.q - data.G @ other)
-    assert lower <= upper + 1e-9 * (size + other @ data.G @ other)
+    other = random_start(case, rng)
+    lower, _ = lower_and_upper(data, other, *values)
+    assert lower <= upper + 1e-9 * (size + other.w @ data.G @ other.w)
 
 
 @given(SEEDS)
 @settings(deadline=None, max_examples=100)
 def test_sweeps_find_the_weights_of_given_multipliers(seed):
-    """Coordinate descent on the small copy closes the gap between L and Phi."""
-    node = feasible_node(seed, strongest=1)
-    data = node.data
-    w, lam, mu = random_start(node, np.random.default_rng(seed))
-    r, small, unit = data.q - data.G @ w, make_small(), size_of_residuals(data, w)
-    centre = node.floor / node.room
-    values = (data, node.fate, node.room, centre, lam - mu * centre, mu, w, r)
+    """Coordinate descent on the dense copy closes the gap between L and Phi."""
+    case = feasible_node(seed, strongest=1)
+    data, copy = case.data, make_node_workspace()
+    node = random_start(case, np.random.default_rng(seed))
+    values, unit = (data, node, *centred(case, node)), size_of_residuals(data, node.w)
     _, first = lower_and_upper(*values)
     tiny = 1e-12 * abs(first)  # where y is all zero, the size of what the start leaves to round
     for _ in range(200):
         _, before = lower_and_upper(*values)
-        n = gather(data, node.fate, centre, lam - mu * centre, mu, w, r, small)
-        sweep(data.gamma, small, n, 20, 0.0)
-        scatter(data, small, n, w, r)
+        n = gather(data, node, *values[3:], copy)
+        sweep(data.gamma, copy, n, 20, 0.0)
+        scatter(data, copy, n, node.w, node.r)
         _, upper = lower_and_upper(*values)
-        assert upper <= before + 1e-9 * (abs(before) + data.half + tiny)
+        assert upper <= before + 1e-9 * (abs(before) + data.half_yy + tiny)
     lower, upper = lower_and_upper(*values)
-    size = abs(lower) + data.half + lam * len(w) + tiny
+    size = abs(lower) + data.half_yy + node.multipliers[0] * len(node.w) + tiny
     assert upper - lower <= 1e-4 * size
-    np.testing.assert_allclose(r, data.q - data.G @ w, atol=1e-9 * unit)
-    assert not w[node.fate == OUT].any()
+    np.testing.assert_allclose(node.r, data.q - data.G @ node.w, atol=1e-9 * unit)
+    assert not node.w[case.decision == OUT].any()
 
 
 # --- the ascent -----------------------------------------------------------------------------------
@@ -141,29 +138,27 @@ def test_sweeps_find_the_weights_of_given_multipliers(seed):
 @settings(deadline=None, max_examples=400)
 def test_no_selection_has_a_loss_below_the_bound(seed, steps, share):
     """From any start, after any number of steps, the bound is below every loss of the node."""
-    node = feasible_node(seed, strongest=8)
-    data, fate = node.data, node.fate.copy()
-    w, lam, mu = random_start(node, np.random.default_rng(seed))
-    r, multipliers = data.q - data.G @ w, np.array([lam, mu])
-    unit, slack = size_of_residuals(data, w), 1e-9 * data.half + 1e-12 * (w @ data.G @ w)
+    case = feasible_node(seed, strongest=8)
+    data = case.data
+    node = random_start(case, np.random.default_rng(seed))
+    (lam, mu), w = node.multipliers.copy(), node.w
+    unit, slack = size_of_residuals(data, w), 1e-9 * data.half_yy + 1e-12 * (w @ data.G @ w)
     # Multipliers far above every loss cancel in L, and leave the rounding of what cancelled.
     slack += np.finfo(float).eps * len(w) * (lam + mu * data.counts.max())
-    first = dual_bound(node.problem, w, lam, mu)
-    first += lam * (node.problem.max_rules - node.problem.size)
-    best, _ = brute_force(node.problem)
-    bound, taken = ascend(
-        data, fate, node.room, node.floor, w, r, multipliers, share * best, steps, make_small()
-    )
+    first = dual_bound(case.problem, w, lam, mu)
+    first += lam * (case.problem.max_rules - case.problem.size)
+    best, _ = brute_force(case.problem)
+    bound, taken = ascend(data, node, case.K, case.E, share * best, steps, make_node_workspace())
     assert bound <= best + slack
-    assert bound >= first - 1e-9 * (data.half + abs(first))
+    assert bound >= first - 1e-9 * (data.half_yy + abs(first))
     assert 0 <= taken <= steps
-    np.testing.assert_array_equal(fate, node.fate)
-    assert not w[fate == OUT].any()
-    assert multipliers[1] >= 0
-    assert multipliers[0] >= -1e-9 * (data.half + lam + mu * abs(node.floor))
+    np.testing.assert_array_equal(node.decision, case.decision)
+    assert not w[node.decision == OUT].any()
+    assert node.multipliers[1] >= 0
+    assert node.multipliers[0] >= -1e-9 * (data.half_yy + lam + mu * abs(case.E))
     # r is carried along, and must still be that of w: fixing by the bound rests on it.
     unit += size_of_residuals(data, w)
-    np.testing.assert_allclose(r, data.q - data.G @ w, atol=1e-10 * unit)
+    np.testing.assert_allclose(node.r, data.q - data.G @ w, atol=1e-10 * unit)
 
 
 def relaxation_by_scipy(problem):
@@ -210,12 +205,12 @@ def test_the_bound_reaches_the_relaxation(real_rules):
         outside = rng.permutation(np.setdiff1d(np.arange(problem.m), support))[: 2 * depth]
         problem = replace(problem, fixed_in=inside, fixed_out=outside)
         best, data = problem.loss(support), data_of(problem)
-        fate, w = np.zeros(problem.m, np.int8), np.zeros(problem.m)
-        fate[inside], fate[outside], w[support] = IN, OUT, problem.weights(support)
-        room, floor = 6.0 - depth, problem.min_stability - data.counts[inside].sum()
-        r = data.q - data.G @ w
-        multipliers = np.array(first_multipliers(data, fate, room, floor, r))
-        bound, _ = ascend(data, fate, room, floor, w, r, multipliers, best, 40, make_small())
+        decision, w = np.zeros(problem.m, np.int8), np.zeros(problem.m)
+        decision[inside], decision[outside], w[support] = IN, OUT, problem.weights(support)
+        K, E = 6.0 - depth, problem.min_stability - data.counts[inside].sum()
+        node = Node(decision, w, data.q - data.G @ w, np.zeros(2))
+        node.multipliers[:] = first_multipliers(data, node, K, E)
+        bound, _ = ascend(data, node, K, E, best, 40, make_node_workspace())
         relaxed = relaxation_by_scipy(problem)
         assert bound <= relaxed + 1e-6 * best
         missing.append((relaxed - bound) / (best - relaxed))
@@ -225,15 +220,11 @@ def test_the_bound_reaches_the_relaxation(real_rules):
 
 def test_a_bound_above_the_cutoff_ends_the_ascent_at_once():
     """A node that is cut off by what it inherits costs no step."""
-    node = random_node(3)
-    data, w = node.data, np.zeros(node.problem.m)
-    r, multipliers = data.q.copy(), np.zeros(2)
-    first, _ = lower_and_upper(data, node.fate, node.room, 0.0, 0.0, 0.0, w, r)
-    small = make_small()
-    bound, taken = ascend(data, node.fate, node.room, 0.0, w, r, multipliers, first, 40, small)
-    assert (bound, taken) == (first, 0)
-    bound, taken = ascend(data, node.fate, node.room, 0.0, w, r, multipliers, 1e9, 0, small)
-    assert (bound, taken) == (first, 0)
+    case, copy = random_node(3), make_node_workspace()
+    node = case.at(np.zeros(case.problem.m))
+    first, _ = lower_and_upper(case.data, node, case.K, 0.0, 0.0, 0.0)
+    assert ascend(case.data, node, case.K, 0.0, first, 40, copy) == (first, 0)
+    assert ascend(case.data, node, case.K, 0.0, 1e9, 0, copy) == (first, 0)
 
 
 # --- the first multipliers ------------------------------------------------------------------------
@@ -243,17 +234,15 @@ def test_a_bound_above_the_cutoff_ends_the_ascent_at_once():
 @settings(deadline=None, max_examples=200)
 def test_the_first_multipliers_price_the_right_rules(seed):
     """They are not negative, and enough rules to meet the floor are worth their price."""
-    node = feasible_node(seed)
-    data = node.data
-    w, _, _ = random_start(node, np.random.default_rng(seed))
-    r = data.q - data.G @ w
-    lam, mu = first_multipliers(data, node.fate, node.room, node.floor, r)
+    case = feasible_node(seed)
+    data, node = case.data, random_start(case, np.random.default_rng(seed))
+    lam, mu = first_multipliers(data, node, case.K, case.E)
     assert min(lam, mu) >= 0
-    score = data.gamma / 2 * r**2 + mu * data.counts
-    worth = node.free[score[node.free] >= lam - 1e-9 * score.max()]
-    assert len(worth) >= node.room
+    score = data.gamma / 2 * node.r**2 + mu * data.counts
+    worth = case.free[score[case.free] >= lam - 1e-9 * score.max()]
+    assert len(worth) >= case.K
     if np.isfinite(mu) and score.max() > 0:
-        assert data.counts[worth].sum() >= node.floor
+        assert data.counts[worth].sum() >= case.E
 
 
 @given(st.lists(st.integers(-3, 3) | st.floats(allow_nan=False), min_size=1), st.data())
@@ -272,21 +261,19 @@ def test_the_first_multipliers_are_nearly_the_best():
     """On the weights of a selection they prove all but a little of what the best ones do."""
     lost = []
     for seed in range(200):
-        node = random_node(seed)
-        if node.room == 0 or node.problem.size < node.problem.max_rules:
+        case = random_node(seed)
+        if case.K == 0 or case.problem.size < case.problem.max_rules:
             continue
-        if next(node.selections(), None) is None:
+        support = next(case.selections(), None)
+        if support is None:
             continue
-        data, w = node.data, np.zeros(node.problem.m)
-        support = next(node.selections())
-        w[support] = node.problem.weights(support)
-        r = data.q - data.G @ w
-        found = first_multipliers(data, node.fate, node.room, node.floor, r)
+        data, w = case.data, np.zeros(case.problem.m)
+        w[support] = case.problem.weights(support)
+        near = first_multipliers(data, case.at(w), case.K, case.E)
         values = [
-            dual_bound(node.problem, w, *pair)
-            for pair in (found, best_multipliers(node.problem, w))
+            dual_bound(case.problem, w, *pair) for pair in (near, best_multipliers(case.problem, w))
         ]
-        lost.append((values[1] - values[0]) / (data.half + abs(values[1]) or 1.0))
+        lost.append((values[1] - values[0]) / (data.half_yy + abs(values[1]) or 1.0))
     assert len(lost) > 80
     assert min(lost) > -1e-9
     assert np.quantile(lost, 0.9) < 0.02
@@ -294,14 +281,15 @@ def test_the_first_multipliers_are_nearly_the_best():
 
 def test_the_price_of_the_floor_is_what_reaching_it_costs():
     """Without a floor lambda is the K-th largest gain; with one, mu lifts what must come in."""
-    node = random_node(3)
-    m = len(node.fate)
-    data = node.data._replace(counts=(np.arange(m) == m - 1).astype(float))
-    fate, r = np.zeros(m, np.int8), np.arange(m, 0, -1.0)
-    gain = data.gamma / 2 * r**2
-    assert first_multipliers(data, fate, 2.0, 0.0, r) == pytest.approx((gain[1], 0.0))
-    lam, mu = first_multipliers(data, fate, 2.0, 1.0, r)
+    data = random_node(3).data
+    m = len(data.q)
+    data = data._replace(counts=(np.arange(m) == m - 1).astype(float))
+    node = make_node(m)
+    node.r[:] = np.arange(m, 0, -1.0)
+    gain = data.gamma / 2 * node.r**2
+    assert first_multipliers(data, node, 2.0, 0.0) == pytest.approx((gain[1], 0.0))
+    lam, mu = first_multipliers(data, node, 2.0, 1.0)
     assert lam <= gain[-1] + mu
     assert mu == pytest.approx(gain[1] - gain[-1], rel=0.02)
-    fate[0] = IN
-    assert first_multipliers(data, fate, 2.0, 0.0, r) == pytest.approx((gain[2], 0.0))
+    node.decision[0] = IN
+    assert first_multipliers(data, node, 2.0, 0.0) == pytest.approx((gain[2], 0.0))
