@@ -10,7 +10,9 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
-from research.benchmarks._harness import ROOT, Contention, Report, Skipped, show, write_report
+from research.harness.clone import ROOT
+from research.harness.measuring import Contention
+from research.harness.reports import Report, Skipped, show, write_report
 
 SUBJECTS = (
     "startup",

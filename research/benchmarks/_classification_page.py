@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from research.benchmarks._harness import Row
+from research.harness.reports import Row
 
 INTRODUCTION = """\
 # Classifiers side by side
@@ -41,17 +38,6 @@ DETAIL = (
     "Standard errors of AUC / log-loss; rules of a fold; median seconds of a fold; and how many "
     "choices ran out of time before their gap was proven."
 )
-
-
-def write_page(
-    path: Path, rows: Sequence[Row], settings: Mapping[str, Any], made_with: Mapping[str, Any]
-) -> None:
-    """Write the page, all of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(page(rows, settings, made_with))
-    Path(temporary).replace(path)
 
 
 def page(rows: Sequence[Row], settings: Mapping[str, Any], made_with: Mapping[str, Any]) -> str:

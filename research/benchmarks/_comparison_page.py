@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from research.benchmarks._harness import Row
+from research.harness.reports import Row
 
 FAR = 2.0  # standard errors
 BASE = "base"  # the setting that nothing is changed in
@@ -50,17 +47,6 @@ LEGEND = (
     "not keep rules that tie, nor have nominal columns as numbers, GLRM on the pool or RuleFit's "
     "means of all rows: these are here to see what they do, and explain nothing."
 )
-
-
-def write_page(
-    path: Path, rows: Sequence[Row], words: Mapping[str, str], methods: Sequence[str]
-) -> None:
-    """Write the page, all of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(page(rows, words, methods))
-    Path(temporary).replace(path)
 
 
 def page(rows: Sequence[Row], words: Mapping[str, str], methods: Sequence[str]) -> str:

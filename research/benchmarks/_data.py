@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,22 @@ from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.generators import ForestGenerator
 from mossrules.candidates.search import encode_rows
 from mossrules.data.table import split_target
-from research.benchmarks._harness import ROOT, THREADS, Skipped
-from research.paper.generated import generated_rows as synthetic
+from research.harness.clone import DATA
+from research.harness.measuring import THREADS
+from research.harness.reports import Skipped
+from research.paper.generated import generated_rows
 
 Floats = npt.NDArray[np.float64]
 
-OPENML = ROOT.parent / "shared" / "data" / "openml"
-CLASSES = ROOT.parent / "shared" / "data" / "pmlb_classification"
+OPENML, CLASSES = DATA / "openml", DATA / "pmlb_classification"
+
+
+def read_table(folder: Path, name: str) -> pd.DataFrame:
+    """Return `name`.csv.gz of a folder of tables, with its target."""
+    path = folder / f"{name}.csv.gz"
+    if not path.exists():
+        raise Skipped(f"{path.name} is not in {folder}")
+    return pd.read_csv(path)
 
 
 def read_openml(name: str) -> tuple[pd.DataFrame, Floats]:
@@ -30,20 +40,13 @@ def read_openml(name: str) -> tuple[pd.DataFrame, Floats]:
 
 def read_mixed(name: str) -> tuple[pd.DataFrame, Floats]:
     """Return the features and the target of `name`.csv.gz; features of texts stay texts."""
-    path = OPENML / f"{name}.csv.gz"
-    if not path.exists():
-        raise Skipped(f"{path.name} is not in {path.parent.relative_to(ROOT.parent)}")
-    frame = pd.read_csv(path)
-    target = frame.pop("target").to_numpy(dtype=np.float64)
-    return frame, target
+    frame = read_table(OPENML, name)
+    return frame, frame.pop("target").to_numpy(dtype=np.float64)
 
 
 def read_classes(name: str) -> tuple[pd.DataFrame, npt.NDArray[np.int64]]:
     """Return the features and the classes of `name`.csv.gz."""
-    path = CLASSES / f"{name}.csv.gz"
-    if not path.exists():
-        raise Skipped(f"{path.name} is not in {path.parent.relative_to(ROOT.parent)}")
-    frame = pd.read_csv(path)
+    frame = read_table(CLASSES, name)
     return frame, frame.pop("target").to_numpy(dtype=np.int64)
 
 
@@ -69,5 +72,5 @@ def codes_by_row(data: EncodedTable) -> npt.NDArray[np.uint8]:
 
 def warm_up() -> None:
     """Compile the kernels, and load what they need, on a table too small to matter."""
-    X, y = synthetic(300, 6, seed=0)
+    X, y = generated_rows(300, 6, seed=0)
     find_candidates(X, y, n_trees=8, n_jobs=THREADS)

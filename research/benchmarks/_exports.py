@@ -14,7 +14,7 @@ import pandas as pd
 
 from mossrules import MossRegressor, RuleSet
 from research.benchmarks._data import Floats, read_mixed
-from research.benchmarks._harness import Row
+from research.harness.reports import Row
 
 DATASETS = (
     "690_visualizing_galaxy",

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mossrules.statistics import Statistics
-from research.benchmarks._harness import THREADS
 from research.benchmarks._pools import N_TREES, SEED, Pool
+from research.harness.measuring import THREADS
 from research.paper.generated import generated_statistics
 
 

@@ -11,7 +11,7 @@ from mossrules import find_candidates
 from mossrules.frontier import epsilon_sequence
 from mossrules.statistics import Statistics
 from research.benchmarks._data import read_mixed
-from research.benchmarks._harness import THREADS
+from research.harness.measuring import THREADS
 
 MAX_RULES = 15
 N_TREES = 500

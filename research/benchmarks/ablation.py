@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import geometric_mean
 
 from mossrules.frontier import Frontier
 from research.benchmarks._data import warm_up
 from research.benchmarks._generated import generated_pool
-from research.benchmarks._harness import Bound, Figure, Report, Row
-from research.benchmarks._partial import Partial, say
 from research.benchmarks._pools import MAX_RULES, N_TREES, Pool
 from research.benchmarks.authors_frontier import has_gurobi
 from research.benchmarks.frontier import BRIEF, search_of, take_turns, warm_up_frontier
 from research.benchmarks.solver import show
+from research.harness.records import resume
+from research.harness.reports import Bound, Figure, Report, Row, say
 from research.paper.efficient_pareto import (
     CASES,
     SIZES,
@@ -59,17 +60,15 @@ def run(*, quick: bool, folder: Path, settings: Settings | None = None) -> Repor
     warm_up_frontier()
     for case in cases:
         warm_up_case(case)
-    stored = Partial(folder / f"ablation{'-quick' if quick else ''}-partial.json", asdict(settings))
+    record = resume(folder, "ablation", asdict(settings), quick=quick)
     rows = []
-    for size in settings.sizes:
-        for case in cases:
-            part = f"{size.name}, {case.name}"
-            row = stored.get(part)
-            if row is None:
-                row = measure(generated_pool(size.n, size.m), size, case, settings)
-                stored.put(part, row)
-            rows.append(row)
-            say("  ".join(f"{key} {show(value)}" for key, value in row.items()))
+    for size, case in product(settings.sizes, cases):
+
+        def run_case(size: Size = size, case: Case = case) -> list[Row]:
+            return [measure(generated_pool(size.n, size.m), size, case, settings)]
+
+        rows += record.once(f"{size.name}, {case.name}", run_case)
+        say("  ".join(f"{key} {show(value)}" for key, value in rows[-1].items()))
     report = Report(
         "ablation",
         settings={"k": MAX_RULES, "trees": N_TREES, "columns": COLUMNS, **asdict(settings)},
@@ -77,7 +76,7 @@ def run(*, quick: bool, folder: Path, settings: Settings | None = None) -> Repor
         tables={"re-use": rows, "the paper's": paper_table(settings)},
         notes=notes(settings),
     )
-    stored.delete()
+    record.delete()
     return report
 
 

@@ -12,8 +12,10 @@ from sklearn.ensemble import RandomForestRegressor
 from mossrules import CandidatePool, FittedEnsemble, Rule
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.generators import ForestGenerator, Generator
-from research.benchmarks._data import Floats, codes_by_row, encode, read_openml, synthetic, warm_up
-from research.benchmarks._harness import THREADS, Bound, Figure, Report, Row, Skipped
+from research.benchmarks._data import Floats, codes_by_row, encode, read_openml, warm_up
+from research.harness.measuring import THREADS
+from research.harness.reports import Bound, Figure, Report, Row, Skipped
+from research.paper.generated import generated_rows
 
 TOP = 50
 LEAST_PROPORTION = 0.005
@@ -41,7 +43,7 @@ def run(*, quick: bool) -> Report:
             ),
         ],
     )
-    datasets = {"generated 1,000 x 8": synthetic(1_000, 8, seed=1)}
+    datasets = {"generated 1,000 x 8": generated_rows(1_000, 8, seed=1)}
     try:
         datasets["galaxy"] = read_openml("690_visualizing_galaxy")
     except Skipped as reason:

@@ -17,7 +17,7 @@ from mossrules.exceptions import MissingDependency
 from mossrules.solver import Options, Problem, Status
 from mossrules.statistics import Statistics
 from research.benchmarks._data import Floats
-from research.benchmarks._harness import Skipped
+from research.harness.reports import Skipped
 from research.paper.authors import MASTER_GAP, TOLERANCE, solve_as_authors
 
 MOST_CUTS = 1_990  # the free size of Gurobi ends at 2,000 constraints

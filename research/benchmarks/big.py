@@ -13,18 +13,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from research.benchmarks._data import synthetic, warm_up
-from research.benchmarks._harness import (
-    THREADS,
-    Bound,
-    Figure,
-    PeakMemory,
-    Report,
-    Row,
-    Skipped,
-    available_gigabytes,
-    in_fresh_process,
-)
+from research.benchmarks._data import warm_up
+from research.harness.measuring import THREADS, PeakMemory, available_gigabytes
+from research.harness.processes import in_fresh_process
+from research.harness.reports import Bound, Figure, Report, Row, Skipped
+from research.paper.generated import generated_rows
 
 N_COLUMNS = 20
 N_TREES = 2000
@@ -105,7 +98,7 @@ def write_rows(path: str, n_rows: int) -> None:
     schema = pa.schema([(name, pa.float64()) for name in [*names, "y"]])
     with parquet.ParquetWriter(path, schema) as writer:
         for start in range(0, n_rows, GROUP_ROWS):
-            X, y = synthetic(min(GROUP_ROWS, n_rows - start), N_COLUMNS, SEED + start)
+            X, y = generated_rows(min(GROUP_ROWS, n_rows - start), N_COLUMNS, SEED + start)
             columns = {name: X[:, place] for place, name in enumerate(names)}
             writer.write_table(pa.table({**columns, "y": y}, schema=schema))
 

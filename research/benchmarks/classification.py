@@ -9,6 +9,7 @@ forest of 500 full trees. The result is a page in Markdown beside the JSON.
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,18 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from mossrules import MossClassifier
-from mossrules.baselines import GlrmClassifier, RuleFitClassifier, SirusClassifier
+from mossrules.baselines.registry import MOSS, make_methods
 from mossrules.evaluation import Evaluation, evaluate
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.solver import Status
-from research.benchmarks._classification_page import write_page
-from research.benchmarks._harness import ROOT, THREADS, Figure, Report, Row, Skipped, environment
-from research.benchmarks._partial import Partial, say
-from research.benchmarks._rival_environment import make_environment, run_child
+from research.benchmarks._classification_page import page
+from research.benchmarks._data import CLASSES, read_table
+from research.harness.clone import environment, write_text
+from research.harness.measuring import THREADS
+from research.harness.processes import ask, kept_environment
+from research.harness.records import resume
+from research.harness.reports import Figure, Report, Row, Skipped, say
 
-PMLB = ROOT.parent / "shared" / "data" / "pmlb_classification"
 DATASETS = (
     "breast_cancer_wisconsin_diagnostic",
     "credit_approval_germany",
@@ -54,7 +56,7 @@ CATEGORIES = {
 }  # fmt: skip
 FOLDS, MAX_RULES, SEED = 10, 15, 0
 N_TREES, FULL_TREES = 2000, 500  # shallow ones for candidates, and those of the black box
-MOSS = {"MOSS high": "high", "MOSS medium": "medium", "MOSS low": "low"}
+TITLES = {"MOSS-H": "MOSS high", "MOSS-M": "MOSS medium", "MOSS-L": "MOSS low"}
 EBM = "EBM"
 INTERPRET = ("interpret-core==0.7.8",)
 EBM_SECONDS = 2400.0  # for all folds of a table; it has those answered by then
@@ -62,12 +64,9 @@ METRICS = ("auc", "log_loss", "balanced_accuracy", "brier")
 UNPROVEN = (Status.TIME_LIMIT.value, Status.NODE_LIMIT.value)
 
 
-def read_table(name: str) -> tuple[pd.DataFrame, pd.Series]:
+def features_and_classes(name: str) -> tuple[pd.DataFrame, pd.Series]:
     """Return features, categories as texts, and the classes of a table."""
-    path = PMLB / f"{name}.csv.gz"
-    if not path.exists():
-        raise Skipped(f"{path.name} is not in {path.parent.relative_to(ROOT.parent)}")
-    frame = pd.read_csv(path).drop(columns=list(IDENTIFIERS.get(name, ())))
+    frame = read_table(CLASSES, name).drop(columns=list(IDENTIFIERS.get(name, ())))
     target = frame.pop("target")
     return frame.astype(dict.fromkeys(CATEGORIES.get(name, ()), str)), target
 
@@ -79,7 +78,6 @@ def splitter(n_folds: int) -> StratifiedKFold:
 
 def learners(n_trees: int, full_trees: int) -> dict[str, Any]:
     """Return all learners but the one with an environment of its own."""
-    shared = {"n_trees": n_trees, "random_state": SEED}
     texts = make_column_selector(dtype_exclude="number")
     one_hot = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), texts), remainder=StandardScaler()
@@ -88,15 +86,14 @@ def learners(n_trees: int, full_trees: int) -> dict[str, Any]:
         (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), texts),
         remainder="passthrough",
     )
-    moss = {
-        name: MossClassifier(MAX_RULES, stability=stability, gap=0.01, **shared)
-        for name, stability in MOSS.items()
-    }
+    names = (*MOSS, "SIRUS", "RuleFit", "GLRM")  # in the order of the page
+    methods = make_methods(
+        names, classes=True, moss={"gap": 0.01}, max_rules=MAX_RULES, n_trees=n_trees,
+        random_state=SEED,
+    )  # fmt: skip
+    methods["GLRM"].set_params(source="own")
     return {
-        **moss,
-        "SIRUS": SirusClassifier(MAX_RULES, **shared),
-        "RuleFit": RuleFitClassifier(MAX_RULES, **shared),
-        "GLRM": GlrmClassifier(MAX_RULES, source="own", **shared),
+        **{TITLES.get(name, name): method for name, method in methods.items()},
         "logistic regression": make_pipeline(one_hot, LogisticRegression(max_iter=2000)),
         "forest": make_pipeline(codes, RandomForestClassifier(full_trees, random_state=SEED)),
     }
@@ -107,7 +104,8 @@ def learners(n_trees: int, full_trees: int) -> dict[str, Any]:
 
 def measure(name: str, n_folds: int, n_trees: int, record: Path) -> list[Row]:
     """Return a row for each learner on one table; an interrupted run goes on from the record."""
-    X, y = read_table(name)
+    say(name)
+    X, y = features_and_classes(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SolveLimitWarning)
         found = evaluate(
@@ -143,10 +141,11 @@ def summary_row(name: str, n_rows: int, found: Evaluation, learner: str) -> Row:
     }
 
 
-def measure_ebm(name: str, n_folds: int) -> Row:
+def measure_ebm(name: str, n_folds: int) -> list[Row]:
     """Return the row of the explainable boosting machine, or one that says why there is none."""
+    say(f"{name}, {EBM}")
     row: Row = {"table": name, "learner": EBM, "folds": n_folds, "dice": None, "failure": None}
-    X, y = read_table(name)
+    X, y = features_and_classes(name)
     fold = np.zeros(len(y), dtype=np.int64)
     for number, (_, test) in enumerate(splitter(n_folds).split(X, y)):
         fold[test] = number
@@ -158,23 +157,23 @@ def measure_ebm(name: str, n_folds: int) -> Row:
         "fold": fold,
     }
     try:
-        python = make_environment("interpret", INTERPRET)
+        python = kept_environment("interpret", INTERPRET)
     except Skipped as reason:
-        return {**row, "failure": str(reason)}
-    outcome = run_child(python, "_ebm_child.py", job, EBM_SECONDS)
+        return [{**row, "failure": str(reason)}]
+    outcome = ask(python, "ebm_folds.py", job, EBM_SECONDS)
     answered = len(outcome.results)
     if answered < 2:
-        return {**row, "failure": outcome.failure or "fewer than two folds were answered"}
+        return [{**row, "failure": outcome.failure or "fewer than two folds were answered"}]
     scores = {metric: np.array([each[metric] for each in outcome.results]) for metric in METRICS}
     errors = {key: each.std(ddof=1) / np.sqrt(answered) for key, each in scores.items()}
-    return {
-        **row,
+    measured = {
         "rows": len(y),
         "folds": answered,
         **{metric: float(each.mean()) for metric, each in scores.items()},
         **{f"{metric}_se": float(each) for metric, each in errors.items()},
         "seconds": float(np.median([each["seconds"] for each in outcome.results])),
     }
+    return [{**row, **measured}]
 
 
 def run(*, quick: bool, folder: Path) -> Report:
@@ -186,28 +185,18 @@ def run(*, quick: bool, folder: Path) -> Report:
         "max_rules": MAX_RULES, "gap": 0.01, "seed": SEED, "ebm_seconds": EBM_SECONDS,
     }  # fmt: skip
     suffix = "-quick" if quick else ""
-    partial = Partial(folder / f"classification{suffix}-partial.json", settings)
+    record = resume(folder, "classification", settings, quick=quick)
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     for name in names:
-        part = partial.get(name)
-        if part is None:
-            say(name)
-            record = folder / f"classification{suffix}-{name}.json"
-            part = measure(name, n_folds, n_trees, record)
-            partial.put(name, part)
-            record.unlink()
-        rows += part
+        folds = folder / f"classification{suffix}-{name}.json"
+        rows += record.once(name, partial(measure, name, n_folds, n_trees, folds))
+        folds.unlink(missing_ok=True)
     for name in names:  # last, as it takes longer than all others together
-        part = partial.get(f"{name}, {EBM}")
-        if part is None:
-            say(f"{name}, {EBM}")
-            part = measure_ebm(name, n_folds)
-            partial.put(f"{name}, {EBM}", part)
-        rows.append(part)
+        rows += record.once(f"{name}, {EBM}", partial(measure_ebm, name, n_folds))
     path = folder / f"classification_results{suffix}.md"
-    write_page(path, rows, settings, environment())
-    partial.delete()
+    write_text(path, page(rows, settings, environment()))
+    record.delete()
     report = Report("classification", settings=settings, tables={"all": rows})
     report.notes.append(f"The page is {path.name}, beside the JSON.")
     report.figures = figures_of(rows)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -30,10 +29,9 @@ from research.benchmarks._comparison_page import (
     MEASURES,
     error_ratio,
     is_far,
-    write_page,
+    page,
 )
-from research.benchmarks._data import OPENML, Floats, read_mixed
-from research.benchmarks._harness import Figure, Report, Row, Skipped
+from research.benchmarks._data import Floats, read_mixed
 from research.benchmarks._notebooks import (
     Model,
     UncountedTerms,
@@ -44,9 +42,12 @@ from research.benchmarks._notebooks import (
     reward_counts,
     with_first_means,
 )
-from research.benchmarks._partial import Partial, say
+from research.harness.clone import write_text
+from research.harness.records import resume
+from research.harness.reports import Figure, Report, Row, say
 from research.paper.datasets import NOMINAL
 from research.paper.protocols import protocol_for
+from research.paper.published import published_results
 
 DATASETS = (
     "1027_ESL",
@@ -56,7 +57,6 @@ DATASETS = (
     "560_bodyfat",
     "223_stock",
 )
-TABLES = OPENML.parents[1] / "paper" / "tables"
 FOLDS, MAX_RULES, N_TREES = 10, 15, 500
 OWN_SOURCE = ("GLRM", "RuleFit")  # need rows: one makes its rules itself, one looks at trees again
 
@@ -264,25 +264,15 @@ def learn(fold: Fold, method: str, setting: Setting, n_trees: int) -> Model:
 # --- beside the paper -----------------------------------------------------------------------------
 
 
-@cache
-def printed(what: str) -> pd.DataFrame:
-    """Return one of the paper's tables; `what` is such as "r2_mean"."""
-    path = TABLES / f"{what}.csv"
-    if not path.exists():
-        raise Skipped(f"{path.name} is not in {path.parent.relative_to(OPENML.parents[2])}")
-    return pd.read_csv(path, index_col=0)
-
-
 def difference_row(name: str, method: str, setting: Setting, found: Measured) -> Row:
     """Return figures of ours beside the paper's, with differences in standard errors.
 
     Of R2 the paper prints a standard error. Of Dice what it prints is the spread of pairs, so the
     standard error of ours stands for both.
     """
-    number, _, title = name.partition("_")
+    title = name.partition("_")[2]
     paper = {
-        what: float(printed(what).loc[f"{title}_{number}", method])
-        for what in ("r2_mean", "r2_se", "dsc_mean")
+        what: published_results(what)[title, method] for what in ("r2_mean", "r2_se", "dsc_mean")
     }
     r2_error = float(np.hypot(found.r2_se, paper["r2_se"]))
     dice_error = float(np.sqrt(2.0) * found.dice_se)
@@ -323,22 +313,21 @@ def run(*, quick: bool, folder: Path) -> Report:
     names = DATASETS[:1] if quick else DATASETS
     n_folds, n_trees = (3, 50) if quick else (FOLDS, N_TREES)
     settings = {"folds": n_folds, "n_trees": n_trees, "max_rules": MAX_RULES, "quick": quick}
-    partial = Partial(folder / f"comparison{'-quick' if quick else ''}-partial.json", settings)
+    record = resume(folder, "comparison", settings, quick=quick)
     rows: list[Row] = []
     for name in names:
         for setting in settings_for(name):
-            key = f"{name} {setting.name}"
-            part = partial.get(key)
-            if part is None:
-                say(key)
+
+            def run_setting(name: str = name, setting: Setting = setting) -> list[Row]:
+                say(f"{name} {setting.name}")
                 found = measure(name, setting, n_folds, n_trees)
-                part = [difference_row(name, each, setting, found[each]) for each in found]
-                partial.put(key, part)
-            rows += part
+                return [difference_row(name, each, setting, found[each]) for each in found]
+
+            rows += record.once(f"{name} {setting.name}", run_setting)
     words = {each.name: each.words for each in CHANGES}
     path = folder / f"comparison_paper{'-quick' if quick else ''}.md"
-    write_page(path, rows, words, METHODS)
-    partial.delete()
+    write_text(path, page(rows, words, METHODS))
+    record.delete()
     report = Report("comparison", settings=settings, tables={"beside the paper": rows})
     report.notes.append(f"The page with sentences is {path.name}, beside the JSON.")
     report.figures = figures_of([row for row in rows if row["setting"] == BASE])

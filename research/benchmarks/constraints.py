@@ -22,10 +22,10 @@ from mossrules.learning.constraints import (
 from mossrules.learning.squared_error import GAMMA_ROWS
 from mossrules.solver import Options, Problem, Solution, Status, solve
 from research.benchmarks._data import read_mixed, warm_up
-from research.benchmarks._harness import THREADS, Bound, Figure, Report, Row
-from research.benchmarks._partial import say
 from research.benchmarks._pools import MAX_RULES, N_TREES, SEED
 from research.benchmarks.solver import warm_up_solver
+from research.harness.measuring import THREADS
+from research.harness.reports import Bound, Figure, Report, Row, say
 
 GAP = 1e-3
 METHODS = ("branch-and-bound", "cutting-plane")

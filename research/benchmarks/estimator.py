@@ -10,8 +10,10 @@ from typing import Any
 
 from mossrules import MossClassifier, MossRegressor
 from research.benchmarks import _exports
-from research.benchmarks._data import Floats, read_classes, read_openml, synthetic
-from research.benchmarks._harness import Bound, Figure, Report, Row, Skipped, interleave, seconds
+from research.benchmarks._data import Floats, read_classes, read_openml
+from research.harness.measuring import interleave, seconds
+from research.harness.reports import Bound, Figure, Report, Row, Skipped
+from research.paper.generated import generated_rows
 
 COLUMNS = 20
 GALAXY = "690_visualizing_galaxy"
@@ -48,14 +50,14 @@ def run(*, quick: bool) -> Report:
 
 def warm_up() -> None:
     """Compile all that a fit and a frontier need."""
-    X, y = synthetic(300, 6, seed=SEED)
+    X, y = generated_rows(300, 6, seed=SEED)
     for stability in ("high", 0.5):
         MossRegressor(5, n_trees=20, stability=stability).fit(X, y).frontier(points=5)
 
 
 def synthetic_table(n_rows: int) -> tuple[Floats, Floats]:
     """Return generated rows."""
-    return synthetic(n_rows, COLUMNS, SEED)
+    return generated_rows(n_rows, COLUMNS, SEED)
 
 
 # --- fits ---------------------------------------------------------------------------------------

@@ -8,8 +8,10 @@ from sklearn.ensemble import RandomForestRegressor
 
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.forest import grow_forest
-from research.benchmarks._data import Floats, codes_by_row, encode, synthetic, warm_up
-from research.benchmarks._harness import THREADS, Bound, Figure, Report, Row, Task, interleave
+from research.benchmarks._data import Floats, codes_by_row, encode, warm_up
+from research.harness.measuring import THREADS, Task, interleave
+from research.harness.reports import Bound, Figure, Report, Row
+from research.paper.generated import generated_rows
 
 N_TREES = 500
 N_COLUMNS = 20
@@ -56,7 +58,7 @@ def compare(n_rows: int, reference_trees: int, asked: Bound, *, repeats: int) ->
 
 def time_both(n_rows: int, depth: int, reference_trees: int, repeats: int) -> dict[str, float]:
     """Return best seconds for 500 trees, scaled up where the reference grew fewer."""
-    X, y = synthetic(n_rows, N_COLUMNS, SEED)
+    X, y = generated_rows(n_rows, N_COLUMNS, SEED)
     data = encode(X, y)
     codes = np.asfortranarray(codes_by_row(data), dtype=np.float32)
     best = interleave(
@@ -87,7 +89,7 @@ def scikit_learn(codes: npt.NDArray[np.float32], y: Floats, depth: int, n_trees:
 
 def grow_rows(n_rows: int) -> Row:
     """Return our time at one number of rows."""
-    data = encode(*synthetic(n_rows, N_COLUMNS, SEED))
+    data = encode(*generated_rows(n_rows, N_COLUMNS, SEED))
     repeats = 3 if n_rows <= 100_000 else 1
     best = interleave({"ours": ours(data, 2)}, repeats)["ours"]
     return {"rows": n_rows, "seconds": best, "ns per tree and row": 1e9 * best / N_TREES / n_rows}

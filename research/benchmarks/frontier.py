@@ -19,12 +19,13 @@ from mossrules.frontier import Frontier, solve_frontier
 from mossrules.solver import Options, Problem, Status
 from research.benchmarks._data import OPENML, warm_up
 from research.benchmarks._generated import generated_pool
-from research.benchmarks._harness import ROOT, Bound, Figure, Report, Row, Skipped, interleave
-from research.benchmarks._partial import Partial, say
 from research.benchmarks._pools import DATASETS, MAX_RULES, N_TREES, Pool, read_pool
 from research.benchmarks.authors_frontier import has_gurobi, run_authors
 from research.benchmarks.authors_solver import MOST_CUTS, TOLERANCE, AuthorsResult
 from research.benchmarks.solver import SHORT, agree, show, size_of
+from research.harness.measuring import interleave
+from research.harness.records import resume
+from research.harness.reports import Bound, Figure, Report, Row, Skipped, say
 
 GAP = 0.01
 ALLOWANCE = 10.0  # how many times our time the authors' way has
@@ -59,15 +60,11 @@ def run(*, quick: bool, folder: Path, settings: Settings | None = None) -> Repor
     names = settings.datasets or all_tables()
     warm_up()
     warm_up_frontier()
-    stored = Partial(folder / f"frontier{'-quick' if quick else ''}-partial.json", asdict(settings))
+    record = resume(folder, "frontier", asdict(settings), quick=quick)
     rows = []
     for name in names:
-        row = stored.get(name)
-        if row is None:
-            row = measure_table(read_pool(name), settings)
-            stored.put(name, row)
-        rows.append(row)
-        say("  ".join(f"{key} {show(value)}" for key, value in row.items()))
+        rows += record.once(name, partial(measure_named, name, settings))
+        say("  ".join(f"{key} {show(value)}" for key, value in rows[-1].items()))
     report = Report(
         "frontier",
         settings={"k": MAX_RULES, "trees": N_TREES, "gap": GAP, **asdict(settings)},
@@ -75,7 +72,7 @@ def run(*, quick: bool, folder: Path, settings: Settings | None = None) -> Repor
         tables={"tables": rows},
         notes=notes(settings),
     )
-    stored.delete()
+    record.delete()
     return report
 
 
@@ -83,7 +80,7 @@ def all_tables() -> tuple[str, ...]:
     """Return the names of all tables of the index, those of the subject `solver` first."""
     path = OPENML / "INDEX.csv"
     if not path.exists():
-        raise Skipped(f"{path.name} is not in {path.parent.relative_to(ROOT.parent)}")
+        raise Skipped(f"{path.name} is not in {path.parent}")
     with path.open(encoding="utf-8", newline="") as file:
         names = [f"{row['id']}_{row['name']}" for row in csv.DictReader(file)]
     return (*DATASETS, *(name for name in names if name not in DATASETS))
@@ -98,6 +95,11 @@ def warm_up_frontier() -> None:
 
 
 # --- one table ----------------------------------------------------------------------------------
+
+
+def measure_named(name: str, settings: Settings) -> list[Row]:
+    """Return the row of a table."""
+    return [measure_table(read_pool(name), settings)]
 
 
 def measure_table(pool: Pool, settings: Settings) -> Row:

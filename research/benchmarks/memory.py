@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from mossrules import find_candidates
-from research.benchmarks._data import synthetic, warm_up
-from research.benchmarks._harness import (
-    THREADS,
-    Bound,
-    Figure,
-    PeakMemory,
-    Report,
-    in_fresh_process,
-)
+from research.benchmarks._data import warm_up
+from research.harness.measuring import THREADS, PeakMemory
+from research.harness.processes import in_fresh_process
+from research.harness.reports import Bound, Figure, Report
+from research.paper.generated import generated_rows
 
 N_COLUMNS = 20
 SEED = 0
@@ -46,7 +42,7 @@ def run(*, quick: bool) -> Report:
 
 def measure(n_rows: int) -> dict[str, float]:
     """Return the sizes in MB; run in a process of its own."""
-    X, y = synthetic(n_rows, N_COLUMNS, SEED)
+    X, y = generated_rows(n_rows, N_COLUMNS, SEED)
     warm_up()
     with PeakMemory() as peak:
         found = find_candidates(X, y, n_jobs=THREADS)

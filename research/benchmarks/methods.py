@@ -8,10 +8,9 @@ from mossrules.exceptions import MissingDependency
 from mossrules.solver import Options, Problem, Solution, Status, solve
 from mossrules.solver.options import Master
 from research.benchmarks._data import warm_up
-from research.benchmarks._harness import Bound, Figure, Report, Row, Skipped
-from research.benchmarks._partial import say
 from research.benchmarks._pools import MAX_RULES, Pool, read_pool
 from research.benchmarks.solver import warm_up_solver
+from research.harness.reports import Bound, Figure, Report, Row, Skipped, say
 
 GAP = 1e-4
 MASTERS: tuple[Master, ...] = ("highs", "scip")

@@ -10,9 +10,11 @@ import pandas as pd
 
 from mossrules import Candidates, Rule, find_candidates
 from mossrules.candidates.rules import Range
-from research.benchmarks._data import Floats, read_openml, synthetic, warm_up
-from research.benchmarks._harness import THREADS, Bound, Figure, Report, Skipped, interleave
+from research.benchmarks._data import Floats, read_openml, warm_up
 from research.benchmarks.authors_way import Form, NotebookResult, TextRule, notebook_candidates
+from research.harness.measuring import THREADS, interleave
+from research.harness.reports import Bound, Figure, Report, Skipped
+from research.paper.generated import generated_rows
 
 N_TREES = 500
 SEED = 0
@@ -112,7 +114,7 @@ def read_houses() -> tuple[pd.DataFrame, Floats, str]:
     try:
         table, y = read_openml("537_houses")
     except Skipped as reason:
-        X, y = synthetic(20_640, 8, SEED)
+        X, y = generated_rows(20_640, 8, SEED)
         table = pd.DataFrame(X, columns=[f"x{j}" for j in range(8)])
         return table, y, f"Generated data of the size of houses: {reason}."
     return table, y, "houses (OpenML 537), a pandas frame on both sides."

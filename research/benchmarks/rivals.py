@@ -21,11 +21,10 @@ from mossrules.solver import Problem, Solution
 from mossrules.statistics import Statistics
 from research.benchmarks._data import warm_up
 from research.benchmarks._generated import take
-from research.benchmarks._harness import Figure, Report, Row, Skipped
-from research.benchmarks._partial import say
 from research.benchmarks._pools import read_pool
-from research.benchmarks._rival_environment import Outcome, make_environment, run_child
 from research.benchmarks.solver import FINE, Settings, show, solve_ours, time_ours, warm_up_solver
+from research.harness.processes import Answers, ask, kept_environment
+from research.harness.reports import Figure, Report, Row, Skipped, say
 from research.paper.direct import compress
 
 L0BNB = ("l0bnb==1.0.0", "numpy<2")
@@ -107,7 +106,7 @@ def run(*, quick: bool) -> Report:
 
 def make_environments() -> tuple[dict[str, Path], list[str]]:
     """Return the interpreters that have the rivals, and notes; l0bnb is a must."""
-    pythons = {"l0bnb": make_environment("l0bnb", L0BNB)}
+    pythons = {"l0bnb": kept_environment("l0bnb", L0BNB)}
     notes = [
         (
             "All on one thread. Rivals get a matrix of at most m + 1 rows with the same G, q and "
@@ -128,7 +127,7 @@ def make_environments() -> tuple[dict[str, Path], list[str]]:
         ),
     ]
     try:
-        pythons["okridge"] = make_environment("okridge", OKRIDGE)
+        pythons["okridge"] = kept_environment("okridge", OKRIDGE)
     except Skipped as reason:
         notes.append(f"OKRidge left out: {reason}")
     return pythons, notes
@@ -157,7 +156,7 @@ def measure(report: Report, rival: str, python: Path, case: Case, plan: Plan) ->
     X, y = compress(case.statistics)
     job |= {"X": X, "y": y, "limit": plan.limit, "repeats": plan.repeats}
     timeout = START_SECONDS + 2 * plan.limit * len(asked)
-    found = run_child(python, f"_{rival}_child.py", job, timeout)
+    found = ask(python, f"{rival}_problems.py", job, timeout)
     rows, troubles = side_by_side(case, asked, found, plan)
     report.tables[rival] += rows
     report.notes += [f"{rival} on {trouble}" for trouble in troubles]
@@ -212,7 +211,7 @@ JOBS = {"l0bnb": l0bnb_job, "okridge": okridge_job}
 
 
 def side_by_side(
-    case: Case, tasks: list[Task], found: Outcome, plan: Plan
+    case: Case, tasks: list[Task], found: Answers, plan: Plan
 ) -> tuple[list[Row], list[str]]:
     """Return a row for each problem that was answered, and what went wrong with the others."""
     rows = []
@@ -243,7 +242,7 @@ def side_by_side(
         )
     if found.failure is not None:
         left = len(tasks) - len(found.results)
-        troubles[f"{case}: {found.failure}; {left} problems not answered"] = None
+        troubles[f"{case}: {found.failure.rstrip('.')}; {left} problems not answered"] = None
     return rows, list(troubles)
 
 

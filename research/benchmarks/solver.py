@@ -13,8 +13,6 @@ import numpy as np
 
 from mossrules.solver import Options, Problem, Solution, Status, solve
 from research.benchmarks._data import warm_up
-from research.benchmarks._harness import Bound, Figure, Report, Row, interleave, seconds
-from research.benchmarks._partial import Partial, say
 from research.benchmarks._pools import (
     DATASETS,
     LARGEST,
@@ -25,6 +23,9 @@ from research.benchmarks._pools import (
     scale_rows,
 )
 from research.benchmarks.authors_solver import MASTER_GAP, TOLERANCE, AuthorsResult, cutting_plane
+from research.harness.measuring import interleave, seconds
+from research.harness.records import resume
+from research.harness.reports import Bound, Figure, Report, Row, say
 
 FINE, COARSE = 1e-3, TOLERANCE
 SHORT = 1.0  # seconds below which a solve is repeated
@@ -63,20 +64,14 @@ def run(*, quick: bool, folder: Path) -> Report:
     settings = QUICK if quick else Settings()
     warm_up()
     warm_up_solver()
-    stored = Partial(folder / f"solver{'-quick' if quick else ''}-partial.json", asdict(settings))
-    parts = []
+    record = resume(folder, "solver", asdict(settings), quick=quick)
+    rows, alone = [], []
     for name in settings.datasets:
-        part = stored.get(name)
-        if part is None:
-            part = measure_pool(read_pool(name), settings)
-            stored.put(name, part)
-        parts.append(part)
+        rows += record.once(name, partial(measure_both, name, settings))
+        alone += record.once(f"{name}, alone", partial(measure_alone, name, settings))
     report = Report("solver", settings={"k": MAX_RULES, "trees": N_TREES, **asdict(settings)})
-    rows = [row for part in parts for row in part["rows"]]
     report.tables["both sides"] = rows
-    report.tables[f"ours alone, {FINE:.1%} asked, limit of {settings.limit:g} s"] = [
-        row for part in parts for row in part["late"]
-    ]
+    report.tables[f"ours alone, {FINE:.1%} asked, limit of {settings.limit:g} s"] = alone
     report.figures = [
         *(figure for numbers in settings.readings for figure in speed_figures(rows, numbers)),
         *(figure for numbers in settings.readings for figure in proof_figures(rows, numbers)),
@@ -85,7 +80,7 @@ def run(*, quick: bool, folder: Path) -> Report:
         limit_figure(settings),
     ]
     report.notes = notes(rows, settings)
-    stored.delete()
+    record.delete()
     return report
 
 
@@ -103,8 +98,9 @@ def warm_up_solver() -> None:
 # --- one pool -----------------------------------------------------------------------------------
 
 
-def measure_pool(pool: Pool, settings: Settings) -> Row:
-    """Return a row for each floor where both sides run, and for each where we run alone."""
+def measure_both(name: str, settings: Settings) -> list[Row]:
+    """Return a row for each floor where both sides run."""
+    pool = read_pool(name)
     make = partial(Problem, pool.statistics, max_rules=MAX_RULES, gamma=pool.gamma)
     problem, checked = make(), min(seconds(make) for _ in range(settings.repeats))
     rows = []
@@ -113,14 +109,21 @@ def measure_pool(pool: Pool, settings: Settings) -> Row:
             row = {"dataset": pool.name, "eps": number, **size_of(pool), "check s": checked}
             rows.append(row | compare(pool, problem.at(floor), settings))
             say("  ".join(f"{key} {show(value)}" for key, value in rows[-1].items()))
-    late = []
+    return rows
+
+
+def measure_alone(name: str, settings: Settings) -> list[Row]:
+    """Return a row for each floor where we run alone."""
+    pool = read_pool(name)
+    problem = Problem(pool.statistics, max_rules=MAX_RULES, gamma=pool.gamma)
+    rows = []
     for number in settings.late_numbers:
         if (floor := pool.floor(number)) is not None:
             taken, solution = time_ours(problem.at(floor), FINE, settings)
             row = {"dataset": pool.name, "eps": number, "seconds": taken}
-            late.append(row | search_of(solution, taken))
-            say("  ".join(f"{key} {show(value)}" for key, value in late[-1].items()))
-    return {"rows": rows, "late": late}
+            rows.append(row | search_of(solution, taken))
+            say("  ".join(f"{key} {show(value)}" for key, value in rows[-1].items()))
+    return rows
 
 
 def size_of(pool: Pool) -> Row:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import tempfile
 
-from research.benchmarks._harness import Bound, Figure, Report, interleave, run_python, seconds
+from research.harness.measuring import interleave, seconds
+from research.harness.processes import run_python
+from research.harness.reports import Bound, Figure, Report
 
 DEMO = "from mossrules.cli import main; main()"
 
@@ -13,9 +15,9 @@ def run(*, quick: bool) -> Report:
     """Time whole processes, the interpreter's own start among it."""
     imports = interleave(
         {
-            "nothing": lambda: run_python(["-c", "pass"]),
-            "mossrules": lambda: run_python(["-c", "import mossrules"]),
-            "find_candidates": lambda: run_python(["-c", "from mossrules import find_candidates"]),
+            "nothing": lambda: run_python("-c", "pass"),
+            "mossrules": lambda: run_python("-c", "import mossrules"),
+            "find_candidates": lambda: run_python("-c", "from mossrules import find_candidates"),
         },
         repeats=2 if quick else 5,
     )
@@ -41,4 +43,4 @@ def run(*, quick: bool) -> Report:
 
 def run_demo(cache: str) -> None:
     """Run the demo with compiled kernels kept in `cache`."""
-    run_python(["-c", DEMO, "demo"], {"NUMBA_CACHE_DIR": cache})
+    run_python("-c", DEMO, "demo", NUMBA_CACHE_DIR=cache)

@@ -15,18 +15,11 @@ from mossrules.data.chunks import row_ranges
 from mossrules.data.rows import rows_of_table
 from mossrules.data.table import split_target
 from mossrules.statistics import Statistics
-from research.benchmarks._data import Floats, encode, synthetic, warm_up
-from research.benchmarks._harness import (
-    THREADS,
-    Bound,
-    Figure,
-    PeakMemory,
-    Report,
-    Skipped,
-    available_gigabytes,
-    in_fresh_process,
-    interleave,
-)
+from research.benchmarks._data import Floats, encode, warm_up
+from research.harness.measuring import THREADS, PeakMemory, available_gigabytes, interleave
+from research.harness.processes import in_fresh_process
+from research.harness.reports import Bound, Figure, Report, Skipped
+from research.paper.generated import generated_rows
 
 N_COLUMNS = 20
 SEED = 0
@@ -98,7 +91,7 @@ class Instance:
 
 def make_instance(n_rows: int, n_rules: int) -> Instance:
     """Return `n_rules` rules of depth three on generated rows."""
-    X, y = synthetic(n_rows, N_COLUMNS, SEED)
+    X, y = generated_rows(n_rows, N_COLUMNS, SEED)
     data = encode(X, y)
     few = min(n_rows, FOREST_ROWS)
     table, target = split_target(X[:few], y[:few])

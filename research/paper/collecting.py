@@ -9,9 +9,9 @@ from typing import Any
 
 from mossrules._files import write_file
 from mossrules.exceptions import InvalidFile
+from research.harness.records import RECORD, ROWS, Record, as_csv
 from research.paper.framework import Experiment, Presentation, Row, TableOf
 from research.paper.markdown import PROTOCOLS, QUICK, makers, page, table
-from research.paper.record import RECORD, ROWS, Record, as_csv
 from research.paper.registry import experiment_names, find_experiment
 from research.paper.running import draw_figures
 
@@ -160,7 +160,7 @@ def _quick(run: Run) -> bool:
 
 
 def _read_run(path: Path) -> Run:
-    record = Record.read(path.parent)
+    record = Record.read(path)
     described = dict(record.settings)
     own = {
         name: _plain(value)

@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mossrules.learning.inputs import without as less
+from research.harness.reports import Row
 from research.paper.datasets import Dataset, load_dataset
 from research.paper.protocols import Protocol
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Experiment", "ExperimentContext", "Presentation", "Row", "TableOf"]
 
-Row = dict[str, Any]  # plain values under the names of columns
 Settings = TypeVar("Settings")
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from research.harness.tables import escape, markdown_table
 from research.paper.framework import Experiment, Presentation, Row, TableOf
 
 __all__ = ["PROTOCOLS", "QUICK", "makers", "page", "table"]
@@ -47,17 +48,9 @@ def page(
 def table(found: TableOf) -> str:
     """Return rows as a table; columns that a row does not have stay empty."""
     names = list(dict.fromkeys(name for row in found.rows for name in row))
-    numeric = {name: all(_is_number(row.get(name)) for row in found.rows) for name in names}
-    lines = [
-        _line(names),
-        _line(["---:" if numeric[name] else "---" for name in names]),
-        *(_line([_cell(row.get(name)) for name in names]) for row in found.rows),
-    ]
-    return "\n".join(lines)
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    numeric = [name for name in names if all(_is_number(row.get(name)) for row in found.rows)]
+    cells = [[_cell(row.get(name)) for name in names] for row in found.rows]
+    return "\n".join(markdown_table(names, cells, right=numeric, spaced=True))
 
 
 def _is_number(value: Any) -> bool:
@@ -69,7 +62,7 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.3f}" if 0.1 <= abs(value) < 1000 or value == 0 else f"{value:.4g}"
-    return str(value).replace("|", "\\|")
+    return escape(str(value))
 
 
 def _settings(settings: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.stability.identity import SAME_ROWS
 from research.paper.framework import Presentation, Row, TableOf
 from research.paper.measuring import mark_note, marked, mean_of
-from research.paper.peer_processes import PEERS, VARIABLE
+from research.paper.peer_packages import PEERS, VARIABLE
 from research.paper.peer_rules import BINS
 from research.paper.protocols import DEFAULT
 

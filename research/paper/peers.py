@@ -1,6 +1,6 @@
 """What one would pick instead: other packages on the same folds, judged by the same definitions.
 
-Each package runs in an interpreter that has it; see `peer_processes`. All see the rows of the same
+Each package runs in an interpreter that has it; see `peer_packages`. All see the rows of the same
 folds; those of other packages see them as numbers, a column for each level of a category, and the
 median of the training rows for what is missing. R2 is computed here from predictions, and whether
 two rules are the same is decided here from their thresholds; see `peer_rules`.
@@ -28,10 +28,11 @@ from mossrules.learning.inputs import read_training
 from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability import Agreement
 from mossrules.stability.identity import SAME_ROWS, matches, pairwise
+from research.harness.processes import ask
 from research.paper.datasets import Dataset
 from research.paper.framework import Experiment, ExperimentContext, Row
 from research.paper.numbers import Numbers
-from research.paper.peer_processes import PEERS, Peer, ask, interpreter_of
+from research.paper.peer_packages import PEERS, SCRIPT, Peer
 from research.paper.peer_rules import LINEAR, Comparison, Cuts, holds
 from research.paper.peer_tables import present
 from research.paper.protocols import DEFAULT, MedianFilled, MedianFiller
@@ -77,7 +78,7 @@ def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
             for learner, model in our_learners(settings, data, context).items()
         ]
     peer = PEERS[side]
-    python = interpreter_of(peer)
+    python = peer.interpreter()
     if python is None:
         return [summary(data, side, [], peer.remedy)]
     found, failure = fit_peer(python, peer, folds, settings)
@@ -199,15 +200,17 @@ def fit_peer(
         "seed": settings.seed,
         "folds": [
             {
-                "X": fold.numbers.read(fold.X).tolist(),
-                "y": fold.y.tolist(),
-                "new": fold.numbers.read(fold.new).tolist(),
+                "X": fold.numbers.read(fold.X),
+                "y": fold.y,
+                "new": fold.numbers.read(fold.new),
             }
             for fold in folds
         ],
     }
-    answers = ask(python, job, settings.seconds)
-    found = [read_answer(answer, fold) for answer, fold in zip(answers.folds, folds, strict=False)]
+    answers = ask(python, SCRIPT, job, settings.seconds)
+    found = [
+        read_answer(answer, fold) for answer, fold in zip(answers.results, folds, strict=False)
+    ]
     missing = [Found(failure=answers.failure) for _ in range(len(folds) - len(found))]
     return found + missing, answers.failure
 

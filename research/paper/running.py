@@ -14,10 +14,10 @@ from mossrules._files import write_file
 from mossrules._provenance import provenance
 from mossrules._signals import check_interrupted
 from mossrules.exceptions import MissingDependency
+from research.harness.records import RECORD, ROWS, Record, as_csv
 from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.markdown import page
 from research.paper.protocols import Way, protocol_for
-from research.paper.record import ROWS, Record, as_csv
 from research.paper.registry import find_experiment
 
 __all__ = ["Finished", "Step", "draw_figures", "reproduce"]
@@ -74,7 +74,7 @@ def reproduce(
     folder = out / f"{name}-{protocol}{'-quick' if quick else ''}"
     context = ExperimentContext(protocol_for(protocol), data, jobs)
     described = {"experiment": name, "protocol": protocol, "quick": quick, **asdict(settings)}
-    record = Record.open(folder, described)
+    record = Record.open(folder / RECORD, described)
     tasks = list(experiment.tasks(settings))
     record.keep(experiment.settled)
     reused = sum(task in record.tasks for task in tasks)

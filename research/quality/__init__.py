@@ -4,3 +4,11 @@ Each part is a module with `run`, which does the work and returns a `Record`, an
 which says what may be asked of it. Records are kept in docs/quality, and the page is written from
 them, so a part can be run again by itself: `python -m research.quality soak --minutes 60`.
 """
+
+import sys
+
+from research.harness.clone import ROOT
+
+# Problems, tables, readers and the browser are those of the tests. At the end, as tests/ has
+# folders with the names of packages, research among them.
+sys.path.append(str(ROOT / "tests"))

@@ -1,4 +1,4 @@
-"""Interrupt calls of the library in one process, again and again: _calls.py SEED COUNT.
+"""Interrupt calls of the library in one process, again and again; the arguments are SEED COUNT.
 
 Prints "calls" for each call, "stopped" for each that was, and a line "DEFECT ..." for each time
 that threads or processes are left, or that a model differs afterwards.
@@ -12,10 +12,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # for problems and tables
 
 from mossrules import MossRegressor
 from mossrules.baselines import SirusRegressor

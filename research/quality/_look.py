@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # for the browser
 
 from support.browser_cases import lacking, running_browser, violations
 

@@ -1,4 +1,4 @@
-"""Do one thing that takes memory, and print what it took: _memory.py KIND NUMBER [FILE].
+"""Do one thing that takes memory, and print what it took; the arguments are KIND NUMBER [FILE].
 
 `quality.limits` runs this, as only a process of its own has a peak of its own.
 """
@@ -10,8 +10,6 @@ import resource
 import sys
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # for the problems
 
 KIB = 1024
 

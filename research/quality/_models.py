@@ -1,4 +1,4 @@
-"""Fit models of many kinds and print all that is in them, bit for bit: _models.py N_JOBS.
+"""Fit models of many kinds and print all that is in them, bit for bit; the argument is N_JOBS.
 
 `quality.determinism` runs this in processes that differ in one respect each, and compares.
 """

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from mossrules._files import write_file
+from research.harness.tables import anchor, escape, markdown_table
 from research.quality._record import FOLDER, Cell, Record, read_records
 
-__all__ = ["PAGE", "made", "markdown_table", "page", "write_page"]
+__all__ = ["PAGE", "made", "page", "table", "write_page"]
 
 PAGE = FOLDER.with_suffix(".md")
 
@@ -24,15 +25,18 @@ that run, and this page is written from its records.
 
 def page(records: Mapping[str, Record]) -> str:
     """Return the page: all parts in a table, then each with its details."""
-    head = [
-        "| Part | Seen | Passed | Again |",
-        "|---|---|---|---|",
-        *(
-            f"| [{record.title}](#{_anchor(record.title)}) | {record.seen} | {_word(record)} "
-            f"| `{_command(record)}` |"
+    head = markdown_table(
+        ("Part", "Seen", "Passed", "Again"),
+        (
+            (
+                f"[{record.title}](#{anchor(record.title)})",
+                record.seen,
+                _word(record),
+                f"`{_command(record)}`",
+            )
             for record in records.values()
         ),
-    ]
+    )
     sections = ["\n".join(_section(record)) for record in records.values()]
     return "\n".join([INTRODUCTION, *head, "", "\n\n".join(sections)]) + "\n"
 
@@ -48,7 +52,7 @@ def _section(record: Record) -> Iterator[str]:
     yield f"{record.asked}\n"
     yield f"**{record.seen}**\n"
     if record.table:
-        yield from markdown_table(record.table)
+        yield from table(record.table)
         yield ""
     yield from (f"* {note}" for note in record.notes)
     if record.notes:
@@ -62,20 +66,18 @@ def made(record: Record) -> str:
     return f"on {record.day}, with {made_by}"
 
 
-def markdown_table(rows: Sequence[Mapping[str, Cell]]) -> Iterator[str]:
+def table(rows: Sequence[Mapping[str, Cell]]) -> list[str]:
     """Return the lines of a table, numbers to the right."""
     columns = list(rows[0])
-    right = [all(isinstance(row[name], int | float) for row in rows) for name in columns]
-    yield f"| {' | '.join(columns)} |"
-    yield f"|{'|'.join('---:' if each else '---' for each in right)}|"
-    for row in rows:
-        yield f"| {' | '.join(_cell(row[name]) for name in columns)} |"
+    right = [name for name in columns if all(isinstance(row[name], int | float) for row in rows)]
+    cells = [[_cell(row[name]) for name in columns] for row in rows]
+    return markdown_table(columns, cells, right=right)
 
 
 def _cell(value: Cell) -> str:
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.4g}" if isinstance(value, float) else value.replace("|", "\\|")
+    return f"{value:.4g}" if isinstance(value, float) else escape(value)
 
 
 def _command(record: Record) -> str:
@@ -89,9 +91,3 @@ def _word(record: Record) -> str:
 
 def _duration(seconds: float) -> str:
     return f"{seconds / 60:.1f} minutes" if seconds >= 60 else f"{seconds:.1f} seconds"
-
-
-def _anchor(title: str) -> str:
-    """Return the anchor of a heading, as code hosts and MyST make it."""
-    kept = "".join(each for each in title.lower() if each.isalnum() or each in " -_")
-    return kept.replace(" ", "-")

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from mossrules._files import write_file
 from mossrules._provenance import provenance
+from research.harness.clone import ROOT, commit_of, write_text
 
-__all__ = ["FOLDER", "ROOT", "Cell", "Record", "commit_of", "made_by", "read_records"]
+__all__ = ["FOLDER", "WRITTEN", "Cell", "Record", "made_by", "read_records"]
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "quality"
 WRITTEN = ("docs/quality", "docs/quality.md", "docs/soak.md")  # by the parts themselves
 
@@ -28,36 +26,7 @@ def made_by() -> Mapping[str, str]:
 
     That is before a part is run: what is committed or edited meanwhile did not make its record.
     """
-    return {**provenance(), "commit": commit_of(ROOT)}
-
-
-def commit_of(clone: Path) -> str:
-    """Return the commit of a clone, marked where anything but records differs.
-
-    It is empty outside of a clone, and where there is no git or one that will not read the folder.
-
-    Unlike the library's own mark, this one counts files that git does not know yet: a new test or
-    module takes part in what is run.
-    """
-    if not (clone / ".git").exists():
-        return ""
-    others = (".", *(f":(exclude){each}" for each in WRITTEN))
-    try:
-        commit = _git(clone, "rev-parse", "--short=12", "HEAD")
-        changed = _git(clone, "status", "--porcelain", "--untracked-files=all", "--", *others)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return commit + ("-dirty" if changed else "")
-
-
-def _git(clone: Path, *words: str) -> str:
-    done = subprocess.run(  # noqa: S603  of fixed arguments
-        ("git", "-C", str(clone), *words),  # noqa: S607  the user's
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
+    return {**provenance(), "commit": commit_of(ROOT, WRITTEN)}
 
 
 def _today() -> str:
@@ -81,9 +50,8 @@ class Record:
 
     def save(self, part: str, folder: Path = FOLDER) -> None:
         """Keep the record of a part, in place of an earlier one."""
-        folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
-        write_file(folder / f"{part}.json", text + "\n")
+        write_text(folder / f"{part}.json", text + "\n")
 
 
 def read_records(folder: Path = FOLDER) -> dict[str, Record]:

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from research.quality._record import ROOT
+from research.harness.clone import ROOT
 
 __all__ = ["PINS", "Pin", "floor", "project_requirements", "read_pins"]
 

@@ -5,30 +5,33 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
-from research.quality._record import ROOT, Cell, Record, made_by
+from research.harness.clone import ROOT
+from research.harness.processes import clean_environment, make_environment, run_in
+from research.quality._record import Cell, Record, made_by
+from research.quality._requirements import project_requirements
 
 __all__ = [
+    "CLONE",
     "Outcome",
     "arguments",
-    "install",
-    "make_environment",
+    "fresh_environment",
     "read_outcome",
-    "run_in",
-    "run_suite",
+    "record_of_tests",
+    "release_table",
     "suite_record",
     "versions",
 ]
 
 BUILD = ROOT / "build"
+CLONE = ("--editable", ".", "--editable", "./research")  # to install it
 MAIN = (
     *("numpy", "scipy", "scikit-learn", "numba", "highspy", "narwhals", "joblib", "jinja2"),
     *("rich", "typer", "matplotlib", "pyarrow", "pandas", "polars", "dask", "pyscipopt"),
@@ -72,48 +75,9 @@ class Outcome:
         ]
 
 
-# --- environments ---------------------------------------------------------------------------------
-
-
-def make_environment(name: str) -> Path:
-    """Return the interpreter of a fresh environment in build/, of this Python."""
-    folder = BUILD / name
-    shutil.rmtree(folder, ignore_errors=True)
-    uv("venv", "--quiet", "--python", sys.executable, folder / "venv")
-    return next(
-        path
-        for path in (folder / "venv" / "bin" / "python", folder / "venv" / "Scripts" / "python.exe")
-        if path.exists()
-    )
-
-
-def install(python: Path, *what: str | Path) -> None:
-    """Install into an environment, from where the machine is told to get packages."""
-    uv("pip", "install", "--quiet", "--python", python, *what)
-
-
-def uv(*words: str | Path) -> None:
-    """Run uv, which is fast: some gigabytes are installed for one record."""
-    run_in(ROOT, sys.executable, "-m", "uv", *words)
-
-
-def run_in(folder: Path, *command: str | Path) -> str:
-    """Run a command that must succeed, without this environment's ways to find modules."""
-    done = subprocess.run(  # noqa: S603  commands of this folder
-        [str(each) for each in command],
-        cwd=folder,
-        env=clean_environment(),
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    return done.stdout.strip()
-
-
-def clean_environment(**more: str) -> dict[str, str]:
-    """Return the variables for a child in another environment."""
-    left_out = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "NUMBA_CACHE_DIR")
-    return {name: value for name, value in os.environ.items() if name not in left_out} | more
+def fresh_environment(part: str) -> Path:
+    """Return the interpreter of a fresh environment in build/."""
+    return make_environment(BUILD / part / "venv")
 
 
 def versions(python: Path) -> dict[str, str]:
@@ -198,6 +162,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Say what may be asked for."""
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("only", nargs="*", help="files of tests, all if none is named")
+
+
+def record_of_tests(
+    python: Path,
+    part: str,
+    workers: int,
+    only: Sequence[str],
+    *,
+    by_release: bool = False,
+    **about: Any,
+) -> Record:
+    """Run the tests in an environment and return the record; the table may be of releases."""
+    used = versions(python)
+    if by_release:
+        about["table"] = release_table(used)
+    return suite_record(run_suite(python, part, workers, only), used, part=part, **about)
+
+
+def release_table(used: Mapping[str, str]) -> list[dict[str, Cell]]:
+    """Return what the core and each extra ask for, and what was used."""
+    return [
+        {
+            "Package": each.name,
+            "needed by": who,
+            "asked": str(each.specifier),
+            "used": used[each.name],
+        }
+        for who, requirements in project_requirements().items()
+        for each in requirements
+    ]
 
 
 def suite_record(

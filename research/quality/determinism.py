@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from mossrules import __file__ as package
+from research.harness.processes import run_python
 from research.quality._blas import VENDORS, jump_library
 from research.quality._record import Cell, Record
 
 __all__ = ["Variation", "arguments", "compare", "run"]
 
-SCRIPT = str(Path(__file__).with_name("_models.py"))
+SCRIPT = "research.quality._models"
 # Kernels of OpenBLAS that any processor of the last ten years can run, and two that some can.
 CORES = ("Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX")
 FLAGS = {"SkylakeX": "avx512f", "Haswell": "avx2", "Zen": "avx2", "Sandybridge": "avx"}
@@ -73,13 +71,8 @@ def variations(folder: Path) -> Iterator[Variation]:
 def models(variation: Variation) -> dict[str, dict[str, Any]]:
     """Return what the script finds."""
     source = str(Path(package).parents[1])
-    done = subprocess.run(  # noqa: S603  our own script
-        [sys.executable, SCRIPT, str(variation.n_jobs)],
-        env={**os.environ, "PYTHONPATH": source, **variation.environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    variables = {"PYTHONPATH": source, **variation.environment}
+    done = run_python("-m", SCRIPT, str(variation.n_jobs), check=False, **variables)
     if done.returncode:
         raise SystemExit(f"{variation.name}: {done.stderr}")
     found: dict[str, dict[str, Any]] = json.loads(done.stdout)

@@ -13,7 +13,6 @@ import pkgutil
 import re
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 
@@ -21,8 +20,10 @@ import mossrules
 from docs.blocks import DOCS, MADE, PAGES, Line, blocks, shell_lines
 from docs.cli_reference import commands, entries
 from docs.docstrings import faults, listed_names, need_example, public_names, unshown
+from research.harness.clone import ROOT
+from research.harness.processes import run_python
 from research.quality._look import OTHERS, Look, look_at
-from research.quality._record import ROOT, Cell, Record
+from research.quality._record import Cell, Record
 from research.quality._site import Site, read_site
 
 __all__ = ["arguments", "counts", "run"]
@@ -101,14 +102,7 @@ def counts(printed: str, code: int) -> tuple[int, int]:
 
 def _python(*words: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(  # noqa: S603  this very interpreter
-        [sys.executable, *words],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_python(*words, check=False, PYTHONPATH=path)
 
 
 def _main_pages() -> set[str]:

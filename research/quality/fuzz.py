@@ -6,15 +6,12 @@ Every defect is printed with the seed that makes it again.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
 from pathlib import Path
 from random import Random
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # for the readers
 
 from research.quality._record import Record
 from support.readers import READERS, Reader, read_damaged

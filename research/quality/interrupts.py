@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -19,8 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # for the commands
-
+from research.harness.processes import run_python
 from research.quality._record import Record
 from support.stopping import BEFORE, COMMANDS, Command, Defect, Moment, finish, input_files, stop
 
@@ -28,7 +25,7 @@ __all__ = ["arguments", "moments", "run"]
 
 STOPPED = ("whole result", "result so far", "without a result", "killed", BEFORE)
 COUNTED = ("had finished", *STOPPED, "went on", "defects")
-CALLS = str(Path(__file__).with_name("_calls.py"))
+CALLS = "research.quality._calls"
 WITHIN = 12  # calls of each kind in a process that goes on
 
 
@@ -103,12 +100,7 @@ class Trials:
 
 def within_a_process(seed: int) -> Counter[str]:
     """Interrupt calls in a process that goes on; what its script prints is counted."""
-    done = subprocess.run(  # noqa: S603  our own script
-        [sys.executable, CALLS, str(seed), str(WITHIN)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python("-m", CALLS, str(seed), str(WITHIN), check=False)
     seen = Counter(line for line in done.stdout.splitlines() if not line.startswith("DEFECT"))
     found = [line for line in done.stdout.splitlines() if line.startswith("DEFECT")]
     if done.returncode:

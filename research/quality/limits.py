@@ -6,7 +6,6 @@ import argparse
 import json
 import math
 import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -17,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # for the problems
-
 from mossrules import MossRegressor
 from mossrules.estimators import candidates_for
 from mossrules.frontier import solve_frontier
 from mossrules.solver import LinearConstraints, Options, Problem, solve, solve_pool
-from research.quality._record import ROOT, Cell, Record
+from research.harness.processes import run_python
+from research.quality._record import Cell, Record
 from support.cases import hard_problem
 
 __all__ = ["arguments", "run"]
@@ -31,7 +29,7 @@ __all__ = ["arguments", "run"]
 SECONDS = (0.05, 0.2, 1.0)
 LATE = 1.0  # seconds over a limit, less the share of them in which the process did not run
 STUCK = 10.0  # seconds over a limit by the clock: no other programs are an excuse for these
-SCRIPT = str(Path(__file__).with_name("_memory.py"))
+SCRIPT = "research.quality._memory"
 OPEN_NODES = (1_000, 4_000, 16_000)
 NODE_BYTES = 2_048  # of an open node at most: half a kilobyte, and room for as many again
 ROWS = (300_000, 1_200_000)
@@ -191,13 +189,7 @@ def measured(kind: str, number: int, *more: Any) -> dict[str, Any]:
 
 
 def _process(kind: str, number: int, *more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603  our own script
-        [sys.executable, SCRIPT, kind, str(number), *map(str, more)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-    )
+    return run_python("-m", SCRIPT, kind, str(number), *map(str, more), check=False)
 
 
 def try_memory(folder: Path) -> tuple[list[str], list[str]]:

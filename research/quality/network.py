@@ -7,13 +7,14 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from research.harness.clone import ROOT
+from research.harness.processes import run_python
 from research.quality import _offline
 from research.quality._offline import COMMANDS
-from research.quality._record import ROOT, Cell, Record
+from research.quality._record import Cell, Record
 
 __all__ = ["Attempts", "arguments", "differences", "run", "run_offline", "without_times"]
 
@@ -38,16 +39,8 @@ def run_offline(
     """Run commands in a folder and return what they tried, if watched; they must succeed."""
     folder.mkdir(parents=True)
     log = folder / "attempts.log"
-    program = [sys.executable, _offline.__file__, str(log) if watched else "-"]
-    done = subprocess.run(  # noqa: S603  this interpreter, with commands of ours
-        [*before, *program, json.dumps(commands)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"Without a network the commands failed: {done.stderr}")
+    words = (_offline.__file__, str(log) if watched else "-", json.dumps(commands))
+    run_python(*words, folder=folder, before=before)
     return log.read_text("utf-8").splitlines() if watched else []
 
 

@@ -4,43 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from research.harness.processes import install
 from research.quality._record import Record
-from research.quality._suite import (
-    arguments,
-    install,
-    make_environment,
-    run_suite,
-    suite_record,
-    versions,
-)
-from research.quality.minimum import release_table
+from research.quality._suite import arguments, fresh_environment, record_of_tests
 
 __all__ = ["arguments", "run"]
+
+GROUPS = ("--group", "tests", "--group", "bench", "--group", "supply")
 
 
 def run(workers: int, only: Sequence[str] = ()) -> Record:
     """Install what is newest today and the clone, and run the tests."""
-    python = make_environment("newest")
-    groups = ("--group", "tests", "--group", "bench", "--group", "supply")
-    install(
+    python = fresh_environment("newest")
+    clone = ("--editable", ".[all]", "--editable", "./research")
+    install(python, "--upgrade", "--prerelease=disallow", *GROUPS, *clone)
+    return record_of_tests(
         python,
-        "--upgrade",
-        "--prerelease=disallow",
-        *groups,
-        "--editable",
-        ".[all]",
-        "--editable",
-        "./research",
-    )
-    used = versions(python)
-    return suite_record(
-        run_suite(python, "newest", workers, only),
-        used,
-        part="newest",
+        "newest",
+        workers,
+        only,
+        by_release=True,
         title="The newest releases",
         asked=(
             "All tests pass with the newest releases there are on the day of the run, "
             "pre-releases apart."
         ),
-        table=release_table(used),
     )

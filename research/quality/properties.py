@@ -7,14 +7,12 @@ rules, models and files are run again and again, each time with another seed of 
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import subprocess
-import sys
 import time
 from collections import Counter
 
-from research.quality._record import ROOT, Record
+from research.harness.processes import run_python
+from research.quality._record import Record
 
 __all__ = ["arguments", "examples", "run"]
 
@@ -47,15 +45,9 @@ def examples(printed: str) -> Counter[str]:
 
 def try_file(name: str, seed: int) -> Counter[str]:
     """Run a file with a seed; show what fails."""
-    done = subprocess.run(  # noqa: S603  our own tests
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", f"tests/{name}",
-         "--hypothesis-show-statistics", f"--hypothesis-seed={seed}"],
-        cwd=ROOT,
-        env={**os.environ, "HYPOTHESIS_PROFILE": "search"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )  # fmt: skip
+    words = ("-m", "pytest", "-q", "-p", "no:randomly", f"tests/{name}")
+    how = ("--hypothesis-show-statistics", f"--hypothesis-seed={seed}")
+    done = run_python(*words, *how, check=False, HYPOTHESIS_PROFILE="search")
     seen = examples(done.stdout)
     if done.returncode:
         seen["failures"] = max(1, seen["failures"])

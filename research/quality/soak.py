@@ -18,26 +18,23 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import sys
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # for the problems and oracles
 
 from mossrules._files import write_file
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter, LicenceLimit, MossError
 from mossrules.frontier import solve_frontier
 from mossrules.solver import Options, Solution, Status, solve, solve_pool
 from mossrules.solver.search.branch_and_bound import compile_kernels
-from research.quality._page import made, markdown_table
-from research.quality._record import ROOT, Record
+from research.harness.clone import ROOT
+from research.quality._page import made, table
+from research.quality._record import Record
 from support.cases import hard_problem, limited_problem, mixed_problem, wild_problem
 from support.oracles import (
     brute_force,
@@ -328,11 +325,9 @@ def page(record: Record, tally: Tally) -> str:
             "near-optimal selections that lacks one or has one too many, or an error that is none "
             f"of ours. Written by `{record.command}` {made(record)}; [all parts](quality.md).\n"
         ),
-        *markdown_table(
-            [{"Kind of problem": kind, "problems": n} for kind, n in tally.problems.items()]
-        ),
+        *table([{"Kind of problem": kind, "problems": n} for kind, n in tally.problems.items()]),
         "",
-        *markdown_table(record.table),
+        *table(record.table),
     ]
     if tally.mismatches:
         lines += ["", "## Mismatches", "", "```", *tally.mismatches[:50], "```"]

@@ -14,16 +14,14 @@ from pathlib import Path
 
 from packaging.metadata import Metadata
 
-from research.quality._record import ROOT, Record
+from research.harness.clone import ROOT
+from research.harness.processes import install, run_in
+from research.quality._record import Record
 from research.quality._requirements import PINS
 from research.quality._suite import (
     arguments,
-    install,
-    make_environment,
-    run_in,
-    run_suite,
-    suite_record,
-    versions,
+    fresh_environment,
+    record_of_tests,
 )
 
 __all__ = ["arguments", "build", "run", "sdist_faults", "wheel_faults"]
@@ -40,7 +38,7 @@ ABOUT = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")
 
 def run(workers: int, only: Sequence[str] = ()) -> Record:
     """Build both twice, look into them, install the wheel and run the tests against it."""
-    python = make_environment("wheel")
+    python = fresh_environment("wheel")
     folder = python.parents[2]
     source = _commit(folder)
     sdist, wheel = build(source, folder / "first", "--sdist", "--wheel")
@@ -59,10 +57,11 @@ def run(workers: int, only: Sequence[str] = ()) -> Record:
     where = Path(run_in(ROOT, python, "-c", "import mossrules; print(mossrules.__file__)"))
     if "site-packages" not in where.parts:
         raise SystemExit(f"The tests would be run against {where}, not against the wheel.")
-    record = suite_record(
-        run_suite(python, "wheel", workers, only),
-        versions(python),
-        part="wheel",
+    record = record_of_tests(
+        python,
+        "wheel",
+        workers,
+        only,
         title="The wheel",
         asked=(
             "The wheel has the package and no more, two builds of it are the same bytes, and all "

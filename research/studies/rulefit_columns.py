@@ -13,12 +13,12 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 from sklearn.model_selection import KFold
 
 from mossrules.baselines import RuleFitRegressor
 from mossrules.stability import empirical_stability
-from research.benchmarks._data import OPENML, read_openml
+from research.benchmarks._data import read_openml
+from research.paper.published import published_results
 
 DATASETS = (
     "1027_ESL",
@@ -28,16 +28,13 @@ DATASETS = (
     "560_bodyfat",
     "223_stock",
 )
-TABLES = OPENML.parents[1] / "paper" / "tables"
 FOLDS = 10
 
 
 def published(name: str) -> tuple[float, float]:
     """Return the paper's mean R2 and Dice of RuleFit."""
-    number, _, title = name.partition("_")
-    tables = (pd.read_csv(TABLES / f"{what}_mean.csv", index_col=0) for what in ("r2", "dsc"))
-    score, dice = (float(table.loc[f"{title}_{number}", "RuleFit"]) for table in tables)
-    return score, dice
+    place = name.partition("_")[2], "RuleFit"
+    return published_results("r2_mean")[place], published_results("dsc_mean")[place]
 
 
 def measure(name: str, means: str) -> tuple[float, float]:

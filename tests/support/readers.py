@@ -30,7 +30,7 @@ from mossrules.exceptions import MossError
 from mossrules.frontier import solve_frontier
 from mossrules.model import RuleSets
 from mossrules.solver import Options, Problem
-from research.paper.record import Record
+from research.harness.records import Record
 from support.damage import damaged_gzip, damaged_json, damaged_parquet, damaged_text
 
 __all__ = ["READERS", "Reader", "read_damaged"]
@@ -225,16 +225,15 @@ SETTINGS = {"quick": True, "protocol": "moss", "numbers": [1, 2]}
 
 
 def _experiments(folder: Path) -> list[bytes]:
-    Record(folder, SETTINGS).add("one", [{"r2": 0.5, "name": "x"}, {"r2": None}])
+    Record(folder / "record.json", SETTINGS).add("one", [{"r2": 0.5, "name": "x"}, {"r2": None}])
     found = (folder / "record.json").read_bytes()
     (folder / "record.json").unlink()
     return [found]
 
 
 def _use_experiment(path: Path) -> None:
-    path.replace(path.with_name("record.json"))
-    Record.read(path.parent).rows(["one"])
-    Record.open(path.parent, SETTINGS).add("two", [])
+    Record.read(path).rows(["one"])
+    Record.open(path, SETTINGS).add("two", [])
 
 
 # --- tables ---------------------------------------------------------------------------------------

@@ -9,40 +9,9 @@ import pytest
 from mossrules import Rule
 from mossrules.candidates.rules import Range
 from research.benchmarks import __main__ as command
-from research.benchmarks import _harness as harness
 from research.benchmarks import agreement, authors_way, big, forest, path, statistics
-from research.benchmarks._data import synthetic
-from research.benchmarks._harness import Bound, Figure, Report
-
-
-@pytest.mark.parametrize(
-    ("relation", "measured", "met"),
-    [(">=", 2.0, True), (">=", 1.9, False), ("<=", 2.0, True), ("<", 2.0, False)],
-)
-def test_a_figure_knows_whether_it_is_as_asked(relation, measured, met):
-    """Bounds are checked as written, and no bound gives no verdict."""
-    assert Figure("speed", measured, asked=Bound(relation, 2.0)).met is met
-    assert Figure("speed", measured).met is None
-
-
-def test_a_report_is_written_whole_and_reads_back(tmp_path):
-    """The file holds figures, verdicts and environment; no temporary file is left."""
-    report = Report("toy", [Figure("speed", 3.0, "times", Bound(">=", 2))])
-    written = harness.write_report(report, tmp_path, quick=False, taken=1.0)
-    content = json.loads(written.read_text())
-    assert [file.name for file in tmp_path.iterdir()] == ["toy.json"]
-    assert content["figures"][0]["met"] is True
-    assert {"python", "cpus", "packages", "commit"} <= content["environment"].keys()
-    assert "met" in harness.show(report, quick=False)
-    assert "MISSED" in harness.show(
-        Report("toy", [Figure("speed", 1.0, asked=Bound(">=", 2))]), quick=False
-    )
-
-
-def test_a_busy_machine_gives_a_warning():
-    """Figures taken beside other work carry a warning."""
-    assert "WARNING" in harness.show(Report("toy", busy_cores=0.9), quick=False)
-    assert "WARNING" not in harness.show(Report("toy", busy_cores=0.0), quick=False)
+from research.harness.reports import Skipped
+from research.paper.generated import generated_rows
 
 
 def test_a_failing_subject_counts_and_a_skipped_one_does_not(tmp_path, monkeypatch, capsys):
@@ -52,7 +21,7 @@ def test_a_failing_subject_counts_and_a_skipped_one_does_not(tmp_path, monkeypat
         raise RuntimeError(f"broken, quick={quick}")
 
     def skip(*, quick):
-        raise harness.Skipped(f"not here, quick={quick}")
+        raise Skipped(f"not here, quick={quick}")
 
     monkeypatch.setattr(forest, "run", fail)
     monkeypatch.setattr(path, "run", skip)
@@ -76,22 +45,6 @@ def test_statistics_agree_with_blas():
     assert timed["error of q"] < 1e-6
 
 
-def test_peak_memory_sees_what_is_allocated():
-    """An array of 32 MB shows, though it is gone at the end."""
-    try:
-        with harness.PeakMemory() as peak:
-            np.ones(4_000_000)
-    except harness.Skipped as reason:
-        pytest.skip(str(reason))
-    assert 30 < peak.grown < 60
-
-
-def test_a_fresh_process_returns_its_result():
-    """A child process runs a subject's function and hands back its value."""
-    found = harness.in_fresh_process("research.benchmarks._harness:environment")
-    assert found["packages"] == harness.environment()["packages"]
-
-
 def test_texts_become_the_rules_they_mean():
     """Codes of the notebook start at 0, ours at 1."""
     texts = frozenset(["age|2.5|R", "age|6.0|L", "income|0.5|L"])
@@ -101,7 +54,7 @@ def test_texts_become_the_rules_they_mean():
 
 def test_both_forms_of_the_notebook_give_the_same():
     """get_dummies and pivot make the same columns."""
-    X, y = synthetic(300, 6, seed=0)
+    X, y = generated_rows(300, 6, seed=0)
     table = pd.DataFrame(X, columns=list("abcdef"))
     first, second = (
         authors_way.notebook_candidates(table, y, n_trees=10, seed=0, n_jobs=1, form=form)
@@ -121,7 +74,7 @@ def test_distinct_rules_are_counted_once_each():
 def test_paths_find_the_same_number_of_rules(monkeypatch):
     """Both paths find about as many rules."""
     monkeypatch.setattr(path, "N_TREES", 30)
-    X, y = synthetic(600, 6, seed=0)
+    X, y = generated_rows(600, 6, seed=0)
     table = pd.DataFrame(X, columns=list("abcdef"))
     figures = {figure.name: figure.measured for figure in path.check_rules(table, y, 2)}
     assert 0.5 < figures["distinct rules, ours over theirs"] < 2
@@ -129,7 +82,7 @@ def test_paths_find_the_same_number_of_rules(monkeypatch):
 
 def test_equal_forests_do_not_differ():
     """Forests compared with themselves have no difference anywhere."""
-    data, _ = agreement.encode_codes(*synthetic(200, 6, seed=0))
+    data, _ = agreement.encode_codes(*generated_rows(200, 6, seed=0))
     pools = [agreement.our_proportions(data, 40, seed) for seed in range(2)]
     figures, worst = agreement.compare("toy", pools, pools, 40)
     assert figures[1].measured == 0

@@ -9,8 +9,8 @@ from mossrules.baselines import SirusClassifier
 from mossrules.evaluation import evaluate
 from research.benchmarks import classification
 from research.benchmarks.__main__ import RESUMABLE, SUBJECTS
-from research.benchmarks._harness import Skipped
-from research.benchmarks._rival_environment import Outcome
+from research.harness.processes import Answers
+from research.harness.reports import Skipped
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def small(monkeypatch):
             "logistic regression": LogisticRegression(max_iter=2000),
         }
 
-    monkeypatch.setattr(classification, "read_table", lambda _: (X, y))
+    monkeypatch.setattr(classification, "features_and_classes", lambda _: (X, y))
     monkeypatch.setattr(classification, "learners", quick)
-    monkeypatch.setattr(classification, "make_environment", absent)
+    monkeypatch.setattr(classification, "kept_environment", absent)
     return X, y
 
 
@@ -69,10 +69,8 @@ def test_a_boosting_machine_that_runs_out_of_time_has_the_folds_it_answered(tmp_
     answers = [
         {**dict.fromkeys(classification.METRICS, value), "seconds": 1.0} for value in (0.5, 0.7)
     ]
-    monkeypatch.setattr(classification, "make_environment", lambda *_: "python")
-    monkeypatch.setattr(
-        classification, "run_child", lambda *_: Outcome(answers, "no answer after 900 s")
-    )
+    monkeypatch.setattr(classification, "kept_environment", lambda *_: "python")
+    monkeypatch.setattr(classification, "ask", lambda *_: Answers(answers, "no answer after 900 s"))
     report = classification.run(quick=True, folder=tmp_path)
     row = report.tables["all"][-1]
     assert (row["learner"], row["folds"], row["failure"]) == ("EBM", 2, None)
@@ -81,7 +79,7 @@ def test_a_boosting_machine_that_runs_out_of_time_has_the_folds_it_answered(tmp_
     page = (tmp_path / "classification_results-quick.md").read_text()
     assert "| EBM | 0.600 / 0.600 (2 folds) |" in page
     answers.pop()
-    assert "900" in classification.measure_ebm("any", 3)["failure"]
+    assert "900" in classification.measure_ebm("any", 3)[0]["failure"]
 
 
 def test_tables_are_read_as_the_index_says(tmp_path, monkeypatch):
@@ -89,10 +87,10 @@ def test_tables_are_read_as_the_index_says(tmp_path, monkeypatch):
     frame = pd.DataFrame({"age": [1, 2], "sex": [0, 1], "target": [0, 1]})
     frame.to_csv(tmp_path / "adult.csv.gz", index=False)
     frame.rename(columns={"sex": "phone number"}).to_csv(tmp_path / "churn.csv.gz", index=False)
-    monkeypatch.setattr(classification, "PMLB", tmp_path)
+    monkeypatch.setattr(classification, "CLASSES", tmp_path)
     monkeypatch.setattr(classification, "CATEGORIES", {"adult": ("sex",)})
-    X, y = classification.read_table("adult")
+    X, y = classification.features_and_classes("adult")
     assert X["sex"].tolist() == ["0", "1"]
     assert np.issubdtype(X["age"].dtype, np.integer)
     assert y.tolist() == [0, 1]
-    assert list(classification.read_table("churn")[0]) == ["age"]
+    assert list(classification.features_and_classes("churn")[0]) == ["age"]

@@ -211,11 +211,10 @@ def test_small_differences_have_no_sentence():
     assert page.sentences([row(r2=0.719, dice=0.41)], WORDS) == []
 
 
-def test_the_page_has_all_figures(tmp_path):
+def test_the_page_has_all_figures():
     """Both tables, the tally, and a line for each change and for the paper."""
     rows = [row(), row(setting="x", r2=0.71, dice=0.45)]
-    page.write_page(tmp_path / "page.md", rows, WORDS, ["FIRE"])
-    text = (tmp_path / "page.md").read_text(encoding="utf-8")
+    text = page.page(rows, WORDS, ["FIRE"])
     assert "| t | **0.800 ± 0.010**; 0.700 |" in text
     assert "| t | 0.50 [0.40, 0.60]; 0.50 |" in text
     assert "1 of 2 differences are above 2 standard errors: 1 explained, 0 in part" in text
@@ -228,10 +227,8 @@ def test_the_page_has_all_figures(tmp_path):
 def test_differences_are_in_standard_errors(monkeypatch):
     """R2 has both standard errors, added in squares; Dice has ours twice."""
     printed = {"r2_mean": 0.7, "r2_se": 0.03, "dsc_mean": 0.4}
-    frames = {
-        what: pd.DataFrame({"FIRE": [value]}, index=["toy_7"]) for what, value in printed.items()
-    }
-    monkeypatch.setattr(comparison, "printed", frames.get)
+    tables = {what: {("toy", "FIRE"): value} for what, value in printed.items()}
+    monkeypatch.setattr(comparison, "published_results", tables.get)
     base = comparison.settings_for("toy")[0]
     measured = comparison.Measured(0.8, 0.04, 0.5, 0.05, 0.4, 0.6, 15.0)
     found = comparison.difference_row("7_toy", "FIRE", base, measured)

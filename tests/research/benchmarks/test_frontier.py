@@ -13,9 +13,9 @@ from research.benchmarks import ablation, frontier
 from research.benchmarks import authors_frontier as authors
 from research.benchmarks._data import OPENML
 from research.benchmarks._generated import generated_pool
-from research.benchmarks._harness import Skipped, show
 from research.benchmarks._pools import DATASETS, MAX_RULES, Pool
 from research.benchmarks.authors_solver import MOST_CUTS, AuthorsResult
+from research.harness.reports import Skipped, show
 from support.oracles import brute_force
 
 
@@ -111,7 +111,7 @@ def test_all_tables_begin_with_those_of_the_solver():
 
 def test_a_missing_index_skips_the_subject(monkeypatch):
     """The message says what is not there."""
-    monkeypatch.setattr(frontier, "OPENML", frontier.ROOT / "nowhere")
+    monkeypatch.setattr(frontier, "OPENML", OPENML / "nowhere")
     with pytest.raises(Skipped, match="INDEX"):
         frontier.all_tables()
 
@@ -239,7 +239,7 @@ def test_a_run_stores_each_table_and_goes_on(tmp_path, monkeypatch, pool):
     monkeypatch.setattr(frontier, "read_pool", read_pool)
     with pytest.raises(KeyboardInterrupt):
         frontier.run(quick=False, folder=tmp_path, settings=settings)
-    assert list(json.loads((tmp_path / "frontier-partial.json").read_text())["parts"]) == ["a"]
+    assert list(json.loads((tmp_path / "frontier-partial.json").read_text())["tasks"]) == ["a"]
     report = frontier.run(quick=False, folder=tmp_path, settings=settings)
     assert read == ["a", "b", "b"]
     assert [row["dataset"] for row in report.tables["tables"]] == ["a", "b"]

@@ -1,7 +1,5 @@
 """The benchmarks of the solver at toy sizes: references, resuming and sums, not speed."""
 
-import json
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +8,9 @@ import pytest
 from mossrules.solver import Problem
 from mossrules.statistics import Statistics
 from research.benchmarks import rivals, solver
-from research.benchmarks._harness import Bound
-from research.benchmarks._partial import Partial
 from research.benchmarks._pools import LARGEST, Pool, scale_rows
-from research.benchmarks._rival_environment import read_results, run_child
 from research.benchmarks.authors_solver import cutting_plane, tangent
+from research.harness.reports import Bound
 from support.oracles import brute_force
 
 
@@ -108,19 +104,6 @@ def test_open_problems_and_disagreements_are_counted():
     assert still_open.asked == Bound("<=", 2)
 
 
-def test_a_run_goes_on_only_with_its_own_settings(tmp_path, capsys):
-    """Finished parts come back for the same settings, not for others, and go at the end."""
-    path = tmp_path / "toy-partial.json"
-    Partial(path, {"limit": 1, "names": ("a", "b")}).put("a", {"rows": [1]})
-    assert Partial(path, {"limit": 1, "names": ("a", "b")}).get("a") == {"rows": [1]}
-    assert json.loads(path.read_text())["parts"] == {"a": {"rows": [1]}}
-    other = Partial(path, {"limit": 2, "names": ("a", "b")})
-    assert other.get("a") is None
-    assert "starting afresh" in capsys.readouterr().err
-    other.delete()
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_price_makes_its_size_the_best():
     """Loss plus price is least at the size asked for; a size above the hull has no price."""
     losses = {0: 10.0, 1: 6.0, 2: 4.0, 3: 3.5, 4: 2.0}
@@ -143,15 +126,3 @@ def test_independent_rules_leave_out_one_of_two_equal_ones(statistics):
     part = rivals.independent(statistics)
     assert part.m == statistics.m - 1
     assert np.linalg.matrix_rank(part.G) == part.m
-
-
-def test_a_child_that_fails_is_reported():
-    """A crash is an outcome, with the last line of its message."""
-    found = run_child(sys.executable, "_l0bnb_child.py", {"nothing": 1}, timeout=60)
-    assert found.results == []
-    assert "Error" in found.failure
-
-
-def test_results_are_found_among_other_lines():
-    """Rivals print what they like."""
-    assert read_results('hello\nRESULT {"gap": 0.5}\nbye\n') == [{"gap": 0.5}]

@@ -17,13 +17,13 @@ from mossrules.data.columns import Kind
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidFile, InvalidParameter, MissingDependency
 from mossrules.solver import Problem
+from research.harness.records import RECORD, Record, as_csv
 from research.paper import registry
 from research.paper.collecting import collect
 from research.paper.datasets import NUMBERS_OF, load_dataset
 from research.paper.framework import Experiment, Presentation, TableOf
 from research.paper.markdown import table
 from research.paper.published import published_results, published_sensitivity
-from research.paper.record import RECORD, Record, as_csv
 from research.paper.running import reproduce
 from research.paper.sliding_window import windows
 from support.experiment_cases import write_tables
@@ -130,7 +130,7 @@ def test_a_file_that_is_no_record_is_refused(tmp_path, text):
     """Whatever is wrong with a record, a sentence says so."""
     (tmp_path / RECORD).write_text(text)
     with pytest.raises(InvalidFile, match="move it, or choose another --out"):
-        Record.open(tmp_path, {"seed": 0})
+        Record.open(tmp_path / RECORD, {"seed": 0})
 
 
 def test_quick_and_protocol_have_folders_of_their_own(squares, tmp_path):

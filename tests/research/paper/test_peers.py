@@ -1,7 +1,5 @@
 import json
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,14 +10,15 @@ from sklearn.linear_model import LinearRegression
 from mossrules import MossRegressor
 from mossrules.candidates.rules import OPEN, Range, Rule
 from mossrules.exceptions import InvalidParameter
+from research.harness.processes import ask
+from research.harness.records import RECORD
 from research.paper import peers
 from research.paper.framework import ExperimentContext
 from research.paper.measuring import compare
 from research.paper.numbers import Numbers, OnNumbers
-from research.paper.peer_processes import PEERS, VARIABLE, Peer, ask, interpreter_of
+from research.paper.peer_packages import PEERS, SCRIPT, VARIABLE, Peer
 from research.paper.peer_rules import Cuts, holds
 from research.paper.protocols import protocol_for
-from research.paper.record import RECORD
 from research.paper.running import reproduce
 from support.experiment_cases import write_tables
 
@@ -126,41 +125,28 @@ def test_tables_are_read_as_numbers_with_levels_and_medians_of_training_rows():
 @pytest.mark.usefixtures("fake")
 def test_a_peer_answers_each_fold_and_fails_fold_by_fold():
     """Predictions, rules with a weight, and seconds come back; a fold that fails says why."""
-    python = interpreter_of(PEERS[SIRUS])
+    python = PEERS[SIRUS].interpreter()
     fold = {"X": [[0.0, 1.0]] * 12, "y": list(range(12)), "new": [[1.0, 1.0]] * 2}
     short = {"X": [[0.0, 1.0]], "y": [1.0], "new": [[1.0, 1.0]]}
     job = {"peer": "sirus", "max_rules": 3, "seed": 0, "folds": [fold, short]}
-    answers = ask(python, job, 60.0)
+    answers = ask(python, SCRIPT, job, 60.0)
     assert answers.failure is None
-    first, second = answers.folds
+    first, second = answers.results
     assert first["predictions"] == [5.5, 5.5]
     assert first["terms"] == [[[0, ">=", 0.0], [1, "<", 1.0]]]
     assert first["seconds"] >= 0
     assert first["version"]
     assert second["failure"] == "ValueError: too few rows"
-    crashed = ask(python, {**job, "folds": [fold, {}]}, 60.0)
-    assert len(crashed.folds) == 1
+    crashed = ask(python, SCRIPT, {**job, "folds": [fold, {}]}, 60.0)
+    assert len(crashed.results) == 1
     assert "KeyError" in crashed.failure
-
-
-def test_a_peer_that_takes_too_long_is_said_to(monkeypatch):
-    """What came before the limit is kept, a line cut short is not."""
-
-    def stopped(command, timeout, **_given):
-        Path(command[-1]).write_text('{"a": 1}\n{"b')
-        raise subprocess.TimeoutExpired(command, timeout)
-
-    monkeypatch.setattr(subprocess, "run", stopped)
-    answers = ask("python", {}, 5.0)
-    assert answers.folds == [{"a": 1}]
-    assert answers.failure == "No answer after 5 s."
 
 
 def test_an_interpreter_that_is_none_is_refused(monkeypatch, tmp_path):
     """A wrong path in the variable is an error that names the variable, not a missing peer."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "no-python"))
     with pytest.raises(InvalidParameter, match=f"{VARIABLE} names .*no-python"):
-        interpreter_of(PEERS[SIRUS])
+        PEERS[SIRUS].interpreter()
 
 
 # --- the experiment -------------------------------------------------------------------------------

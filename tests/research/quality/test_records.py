@@ -1,7 +1,5 @@
 """The page of quality: what parts found is kept, shown, and no less than that."""
 
-import shutil
-import subprocess
 from dataclasses import replace
 from importlib import import_module
 
@@ -11,7 +9,7 @@ from research.quality import __main__ as program
 from research.quality import _record, network
 from research.quality.__main__ import PARTS, main
 from research.quality._page import PAGE, page
-from research.quality._record import Record, commit_of, made_by, read_records
+from research.quality._record import Record, made_by, read_records
 from research.quality._site import read_site
 
 RECORD = Record(
@@ -51,47 +49,10 @@ def test_a_record_survives_its_file(tmp_path):
 
 
 @pytest.fixture
-def clone(tmp_path):
-    """Return a clone with a module and a page, both committed."""
-    if shutil.which("git") is None:
-        pytest.skip("there is no git")
-    (tmp_path / "docs" / "quality").mkdir(parents=True)
-    for name in ("module.py", "docs/quality.md", "docs/other.md"):
-        (tmp_path / name).write_text("first", "utf-8")
-    person = ("-c", "user.name=a", "-c", "user.email=a@b.org")
-    for words in (["init", "--quiet"], ["add", "."], [*person, "commit", "--quiet", "-m", "First"]):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)  # noqa: S607  the user's
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("changed", "is_dirt"),
-    [
-        ("docs/quality.md", False),
-        ("docs/quality/new.json", False),
-        ("docs/soak.md", False),
-        ("module.py", True),
-        ("docs/other.md", True),
-        ("new_module.py", True),
-        ("docs/quality_of_another_kind.md", True),
-    ],
-)
-def test_a_commit_is_marked_where_more_than_records_differs(changed, is_dirt, clone):
-    """Files that git does not know count as well; where there is no clone there is no commit."""
-    clean = commit_of(clone)
-    assert len(clean) == 12
-    (clone / changed).write_text("second", "utf-8")
-    assert commit_of(clone) == clean + "-dirty" * is_dirt
-    assert commit_of(clone / "docs") == ""
-    (clone / ".git" / "HEAD").unlink()
-    assert commit_of(clone) == ""
-
-
-@pytest.fixture
 def kept(monkeypatch, tmp_path):
     """Return where `main` keeps records, away from docs/, with a commit that is never the same."""
     commits = map(str, range(100))
-    monkeypatch.setattr(_record, "commit_of", lambda _: next(commits))
+    monkeypatch.setattr(_record, "commit_of", lambda *_: next(commits))
     monkeypatch.setattr(program, "write_page", lambda _: None)
     monkeypatch.setattr(Record.save, "__defaults__", (tmp_path,))
     made_by.cache_clear()

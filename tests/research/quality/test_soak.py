@@ -9,7 +9,7 @@ import pytest
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter, LicenceLimit, MossError
 from mossrules.solver import SolutionPool
 from research.quality import soak
-from research.quality._page import made, markdown_table
+from research.quality._page import made, table
 from research.quality._record import FOLDER, read_records
 
 
@@ -127,7 +127,7 @@ def test_its_page_agrees_with_its_record():
     text = FOLDER.with_name("soak.md").read_text("utf-8")
     assert f"**{record.seen}.**" in text
     assert f"`{record.command}` {made(record)};" in text
-    assert "\n".join(markdown_table(record.table)) in text
+    assert "\n".join(table(record.table)) in text
 
 
 def test_floors_share_a_tree_and_each_is_right():

@@ -8,12 +8,11 @@ import pytest
 
 from research.quality._suite import (
     area_of,
-    clean_environment,
     read_outcome,
+    release_table,
     suite_record,
     versions,
 )
-from research.quality.minimum import release_table
 from research.quality.wheel import NEEDED, sdist_faults, wheel_faults
 
 PROGRAM = """
@@ -96,13 +95,6 @@ def test_releases_are_those_of_an_interpreter():
     used = versions(Path(sys.executable))
     assert used["python"] == ".".join(map(str, sys.version_info[:3]))
     assert {"numpy", "gurobipy"} <= {row["Package"] for row in release_table(used)}
-
-
-def test_children_find_no_modules_of_ours(monkeypatch):
-    """Neither through PYTHONPATH, nor kernels that were compiled here."""
-    monkeypatch.setenv("PYTHONPATH", "src")
-    assert "PYTHONPATH" not in clean_environment()
-    assert clean_environment(NUMBA_CACHE_DIR="elsewhere")["NUMBA_CACHE_DIR"] == "elsewhere"
 
 
 def test_what_a_wheel_has_too_much_or_too_little_is_named():

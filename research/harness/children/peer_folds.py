@@ -1,10 +1,8 @@
-"""Run by the interpreter that has a peer: fit it to the folds of a job, one line of JSON for each.
+"""Run by the interpreter that has a peer: fit it to the folds of a job.
 
-    python fit_peer.py JOB ANSWERS
-
-JOB is JSON: `peer` (a name of FITS), `max_rules`, `seed`, and `folds` with `X`, `y` and `new` for
-each: rows to learn from, and rows to predict. A line of ANSWERS has `predictions`, `terms`, the
-seconds of the fit (`seconds` of the clock, `cpu` of the processor) and the peer's `version`; or
+The job has `peer` (a name of FITS), `max_rules`, `seed`, and `folds` with `X`, `y` and `new` for
+each: rows to learn from, and rows to predict. An answer has `predictions`, `terms`, the seconds of
+the fit (`seconds` of the clock, `cpu` of the processor) and the peer's `version`; or
 `failure`, if the fit failed. A term is a list of conditions [column, comparison, value], all of
 which must hold; the comparison "linear" is a linear term. `terms` is null where there are none.
 
@@ -13,15 +11,14 @@ This file needs nothing of mossrules: it is not there.
 
 from __future__ import annotations
 
-import json
-import sys
 import time
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from answering import answer
 
 # What data or settings can lead to; other errors are the peer's own, and end the process.
 FAILURES = (ValueError, TypeError, ArithmeticError, LookupError, RuntimeError, MemoryError)
@@ -131,17 +128,13 @@ def release(name: str) -> str:
         return "unknown"
 
 
-def main(job_path: str, answers_path: str) -> None:
-    """Fit the folds of a job, and write each answer at once."""
-    job = json.loads(Path(job_path).read_text(encoding="utf-8"))
+def fit_all(job: Any) -> Iterator[dict[str, Any]]:
+    """Fit the folds of a job one after the other."""
     make, _, package = FITS[job["peer"]]
     make(job["max_rules"], job["seed"])  # loads the package, before any clock
-    with Path(answers_path).open("w", encoding="utf-8") as answers:
-        for fold in job["folds"]:
-            found = {**fit(job, fold), "version": release(package)}
-            answers.write(f"{json.dumps(found)}\n")
-            answers.flush()
+    for fold in job["folds"]:
+        yield {**fit(job, fold), "version": release(package)}
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    answer(fit_all)

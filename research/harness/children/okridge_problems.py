@@ -1,18 +1,18 @@
-"""Run by the interpreter that has OKRidge: solve the problems of a file, one line of JSON for each.
+"""Run by the interpreter that has OKRidge: solve problems of one matrix.
 
 The first that takes longer than the limit is the last: sizes grow.
 
-The file holds X and y, the ridge coefficient `lambda2`, and one entry per problem in `size` (most
+The job holds X and y, the ridge coefficient `lambda2`, and one entry per problem in `size` (most
 coefficients) and `gap` (relative to the explained part of y'y); `limit` and `repeats` are numbers.
 """
 
 from __future__ import annotations
 
-import json
-import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from answering import answer
 from okridge.tree import BNBTree  # type: ignore[import-not-found]
 
 SHORT = 1.0
@@ -29,22 +29,20 @@ def solve(X: Any, y: Any, *, lambda2: float, size: int, gap: float, limit: float
     return {"seconds": taken, "gap": float(left), "support": support, "nodes": tree.number_of_nodes}
 
 
-def main(path: str) -> None:
-    """Solve the problems of the file; short ones some times."""
-    job = np.load(path)
-    X, y, lambda2, limit = job["X"], job["y"], float(job["lambda2"]), float(job["limit"])
-    for size, gap in zip(job["size"].tolist(), job["gap"].tolist(), strict=True):
-        result = solve(X, y, lambda2=lambda2, size=size, gap=gap, limit=limit)
+def solve_all(job: Any) -> Iterator[dict[str, Any]]:
+    """Solve the problems of the job; short ones some times."""
+    X, y = np.array(job["X"]), np.array(job["y"])
+    how = {"lambda2": job["lambda2"], "limit": job["limit"]}
+    for size, gap in zip(job["size"], job["gap"], strict=True):
+        result = solve(X, y, size=size, gap=gap, **how)
         if result.get("seconds", SHORT) < SHORT:
-            again = [
-                solve(X, y, lambda2=lambda2, size=size, gap=gap, limit=limit)["seconds"]
-                for _ in range(int(job["repeats"]) - 1)
-            ]
+            repeats = range(job["repeats"] - 1)
+            again = [solve(X, y, size=size, gap=gap, **how)["seconds"] for _ in repeats]
             result["seconds"] = min([result["seconds"], *again])
-        print("\nRESULT", json.dumps(result), flush=True)
-        if result.get("seconds", 0.0) >= limit:
+        yield result
+        if result.get("seconds", 0.0) >= job["limit"]:
             break
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    answer(solve_all)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from answering import answer
 from interpret.glassbox import ExplainableBoostingClassifier
 from sklearn.metrics import (
     balanced_accuracy_score,
@@ -22,10 +23,9 @@ SEED = 0
 CHEAPER = {"outer_bags": 4, "interactions": 10}
 
 
-def main(path: str) -> None:
-    """Fit and test on each fold of the job, and print a line for each."""
-    job = np.load(path)
-    X, y, fold = pd.DataFrame(job["X"]), job["y"], job["fold"]
+def measure(job: Any) -> Iterator[dict[str, float]]:
+    """Fit to the other folds and test on each, one after the other."""
+    X, y, fold = pd.DataFrame(job["X"]), np.array(job["y"]), np.array(job["fold"])
     kinds = ["nominal" if nominal else "continuous" for nominal in job["nominal"]]
     X.columns = [f"x{number}" for number in X.columns]
     for number in np.unique(fold):
@@ -38,16 +38,15 @@ def main(path: str) -> None:
         taken = time.perf_counter() - started
         chances = model.predict_proba(X[test])
         result = {
-            "fold": int(number),
+            "fold": number,
             "auc": roc_auc_score(y[test], chances[:, 1]),
             "log_loss": log_loss(y[test], chances),
             "balanced_accuracy": balanced_accuracy_score(y[test], model.predict(X[test])),
             "brier": brier_score_loss(y[test], chances[:, 1]),
             "seconds": taken,
         }
-        print(f"RESULT {json.dumps({key: float(value) for key, value in result.items()})}")
-        sys.stdout.flush()
+        yield {key: float(value) for key, value in result.items()}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    answer(measure)
