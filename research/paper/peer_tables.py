@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mossrules.display.plots._axes import PALETTE, finish, load
-from mossrules.stability.identity import SAME_ROWS
+from mossrules.evaluation.agreement import SAME_ROWS
 from research.paper.framework import Presentation, Row, TableOf
 from research.paper.measuring import mark_note, marked, mean_of
 from research.paper.peer_packages import PEERS, VARIABLE

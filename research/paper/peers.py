@@ -21,13 +21,13 @@ from sklearn.metrics import r2_score
 from mossrules._cached import cached_property
 from mossrules._typing import CodeArray, FloatArray, IntArray
 from mossrules.candidates.rules import Rule
+from mossrules.evaluation.agreement import SAME_ROWS, matches, pairwise
 from mossrules.evaluation.folds import split_rows
 from mossrules.evaluation.learners import Source
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.learning.inputs import read_training
 from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability import Agreement
-from mossrules.stability.identity import SAME_ROWS, matches, pairwise
 from research.harness.processes import ask
 from research.paper.datasets import Dataset
 from research.paper.framework import Experiment, ExperimentContext, Row

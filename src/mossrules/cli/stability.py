@@ -103,7 +103,7 @@ def rules_again(found: Evaluation, share: float) -> list[tuple[str, float]]:
     A rule reads as in the first fold that has it. Agreement on rows makes pairs and no list, so
     with it rules are listed by bins.
     """
-    from mossrules.stability import consistent_rules  # noqa: PLC0415  loads numba
+    from mossrules.evaluation.measures import consistent_rules  # noqa: PLC0415  loads numba
 
     sets = found.rule_sets(NAME)
     if found.identity == "thresholds":

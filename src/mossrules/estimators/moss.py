@@ -26,9 +26,8 @@ from mossrules.exceptions import SolveLimitWarning
 from mossrules.frontier import Frontier
 from mossrules.frontier.sweep import Listener
 from mossrules.learning.constraints import Constraint
-from mossrules.learning.fit import FittedRules, build_problem, choose_rules
+from mossrules.learning.fit import FittedRules, Settings, build_problem, choose_rules
 from mossrules.learning.objective import Objective
-from mossrules.learning.settings import Settings
 from mossrules.learning.stability_levels import (
     AUTO,
     Stability,

@@ -17,6 +17,7 @@ from mossrules.data.canonical_order import Rows, settle_rows
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.dask_partitions import on_cluster
 from mossrules.data.table import Table
+from mossrules.evaluation.agreement import SAME_ROWS, Identity
 from mossrules.evaluation.folds import FoldRun, Listener, Split, split_rows
 from mossrules.evaluation.learners import Fold, Learner, Source, check_prepare, read_learners
 from mossrules.evaluation.metrics import METRICS, Task, task_of
@@ -26,8 +27,6 @@ from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.learning.inputs import read_labelled, read_training
 from mossrules.progress import progress_line
 from mossrules.solver.search.branch_and_bound import compile_kernels
-from mossrules.stability import Identity
-from mossrules.stability.identity import SAME_ROWS
 
 __all__ = ["evaluate"]
 

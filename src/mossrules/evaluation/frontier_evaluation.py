@@ -13,11 +13,10 @@ from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.data.table import Table
+from mossrules.evaluation.agreement import SAME_ROWS, Agreement, Estimate, Identity, Measure
 from mossrules.exceptions import InvalidParameter
 from mossrules.model import RuleSet
 from mossrules.solver import Status
-from mossrules.stability import Agreement, Estimate, Measure
-from mossrules.stability.identity import SAME_ROWS, Identity
 
 __all__ = [
     "MEASURES",

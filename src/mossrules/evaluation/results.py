@@ -15,12 +15,11 @@ from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.data.table import Table, did_you_mean
+from mossrules.evaluation.agreement import SAME_ROWS, Agreement, Estimate, Identity, Measure
 from mossrules.evaluation.frontier_evaluation import MEASURES, standard_error
 from mossrules.evaluation.metrics import LABELS, LARGER_IS_BETTER, METRICS
 from mossrules.exceptions import InvalidParameter
 from mossrules.model import RuleSet
-from mossrules.stability import Agreement, Estimate, Measure
-from mossrules.stability.identity import SAME_ROWS, Identity
 
 __all__ = ["FAILED", "Evaluation", "LearnerFold", "LearnerSummary"]
 

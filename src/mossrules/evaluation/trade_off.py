@@ -18,23 +18,22 @@ from mossrules.data.canonical_order import Rows, take_rows
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.labels import plain_label
 from mossrules.data.table import Table
+from mossrules.evaluation.agreement import SAME_ROWS, Identity
 from mossrules.evaluation.folds import EvaluationProgress, FoldRun, Listener, Split, split_rows
 from mossrules.evaluation.frontier_evaluation import FoldPoint, FrontierEvaluation
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import FrontierProgress
 from mossrules.learning.candidate_search import find_in_rows
-from mossrules.learning.fit import build_problem, rule_set_of, solve_floors
+from mossrules.learning.fit import Settings, build_problem, rule_set_of, solve_floors
 from mossrules.learning.inputs import read_labelled, read_training
 from mossrules.learning.log_loss import LogLoss
 from mossrules.learning.method import RuleMethod
-from mossrules.learning.settings import Settings
 from mossrules.learning.stability_levels import at_stability, read_shares
 from mossrules.model import RuleSet
 from mossrules.progress import Clock, progress_line
 from mossrules.solver import Snapshot, Solution, Status
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.search.branch_and_bound import compile_kernels
-from mossrules.stability.identity import SAME_ROWS, Identity
 
 __all__ = ["cross_validate", "evaluate_frontier"]
 

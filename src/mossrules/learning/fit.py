@@ -5,34 +5,39 @@ No scikit-learn here: estimators, evaluation, report and command line all call t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self, get_args
 
 from mossrules import defaults
-from mossrules._checks import check_integer
+from mossrules._checks import check_choice, check_integer
 from mossrules._typing import IntArray
 from mossrules._warn import warn_user
 from mossrules.candidates.search import Candidates
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.frontier import Frontier, FrontierPoint, solve_frontier
-from mossrules.learning.settings import Settings
+from mossrules.learning.constraints import check_constraints
+from mossrules.learning.objective import Objective
 from mossrules.learning.stability_levels import (
     AUTO,
     Stability,
+    Ties,
     at_stability,
+    check_stability,
     effective_max_rules,
     method_for,
     read_shares,
     stability_floors,
 )
 from mossrules.model import RuleSet
-from mossrules.solver import Snapshot, Solution, Status, solve
+from mossrules.solver import Options, Snapshot, Solution, Status, solve
+from mossrules.solver.options import Method
 from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = [
     "FittedRules",
     "Points",
+    "Settings",
     "build_problem",
     "choose_rules",
     "frontier_without_rules",
@@ -41,6 +46,49 @@ __all__ = [
 ]
 
 Points = int | Iterable[float] | Literal["complete"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All parameters of a fit; those of `MossRegressor` have the same names and meanings.
+
+    `search` are the parameters of the search for candidates, as `find_candidates` has them.
+    """
+
+    objective: Objective
+    max_rules: int = defaults.MAX_RULES
+    stability: Stability = defaults.STABILITY
+    ties: Ties = "keep"
+    gamma: float | Literal["auto"] = "auto"
+    solver: Method = "auto"
+    gap: float = defaults.GAP
+    time_limit: float | None = defaults.TIME_LIMIT
+    refit: bool = True
+    constraints: Any = None
+    search: Mapping[str, Any] = field(default_factory=dict)
+    target: str | None = None  # name of the target's column, for people to read
+    n_jobs: int | None = None
+
+    def check(self) -> None:
+        """Refuse settings that cannot be."""
+        check_integer("max_rules", self.max_rules)
+        check_stability(self.stability)
+        check_choice("ties", self.ties, get_args(Ties))
+        check_choice("solver", self.solver, get_args(Method))
+        if isinstance(self.gamma, str) and self.gamma != "auto":
+            raise InvalidParameter(f"gamma is {self.gamma!r}; pass a positive number or 'auto'.")
+        if self.constraints is not None:
+            check_constraints(self.constraints)
+        self.options()
+
+    def options(self, gap: float | None = None, progress: Any = None) -> Options:
+        """Return the options of a solve, with another gap where one is given."""
+        gap = self.gap if gap is None else gap
+        return Options(gap=gap, time_limit=self.time_limit, progress=progress)
+
+    def but(self, **changes: Any) -> Self:
+        """Return the settings with some of them changed."""
+        return replace(self, **changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +105,6 @@ class FittedRules:
     def rule_set(self, solution: Solution) -> RuleSet:
         """Return another choice among the candidates as a rule set."""
         return rule_set_of(self.candidates, self.problem, solution, self.settings)
-
-    def null_rules(self) -> RuleSet:
-        """Return the model without rules."""
-        return self.rule_set(self.settings.objective.null_solution(self.candidates))
 
     # --- the trade-off --------------------------------------------------------------------------
 

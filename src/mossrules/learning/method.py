@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 from mossrules.candidates.search import Candidates
-from mossrules.learning.settings import Settings
+from mossrules.learning.fit import Settings
 
 __all__ = ["RuleMethod"]
 

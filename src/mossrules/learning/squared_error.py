@@ -80,6 +80,8 @@ class SquaredError(Objective):
         # the shrinking of a mean the same in tables of all sizes.
         gamma = GAMMA_ROWS / statistics.n if gamma == "auto" else gamma
         problem = Problem(statistics, max_rules=max_rules, gamma=gamma)
+        if constraints is None:
+            return problem
         return apply_constraints(problem, candidates, check_constraints(constraints))
 
     def null_solution(self, candidates: Candidates) -> Solution:

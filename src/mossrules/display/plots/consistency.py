@@ -19,11 +19,10 @@ from mossrules.display.plots._rows import (
     split_axes,
     wrap,
 )
+from mossrules.evaluation.agreement import Agreement, key_of_each
+from mossrules.evaluation.measures import consistent_rules
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.model import RuleSet
-from mossrules.stability.agreement import Agreement
-from mossrules.stability.identity import key_of_each
-from mossrules.stability.measures import consistent_rules
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

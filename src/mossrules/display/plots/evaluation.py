@@ -10,9 +10,9 @@ import numpy as np
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.display.plots._axes import PALETTE, axes_for, check_choice, finish
+from mossrules.evaluation.agreement import Measure
 from mossrules.evaluation.frontier_evaluation import FrontierEvaluation, SelectionCriterion
 from mossrules.exceptions import UnsupportedType
-from mossrules.stability import Measure
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

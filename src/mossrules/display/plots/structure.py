@@ -23,9 +23,9 @@ from mossrules.display.plots._rows import (
     wrap_texts,
 )
 from mossrules.display.plots.consistency import ABOUT
+from mossrules.evaluation.measures import consistent_rules
 from mossrules.exceptions import InvalidParameter
 from mossrules.model import RuleSet
-from mossrules.stability.measures import consistent_rules
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,17 @@ import numpy as np
 
 from mossrules._checks import check_choice, check_number
 from mossrules._typing import AnyArray, IntArray
+from mossrules.evaluation.agreement import (
+    SAME_ROWS,
+    Agreement,
+    Estimate,
+    Identity,
+    Measure,
+    Rules,
+    keys,
+    read_runs,
+)
 from mossrules.exceptions import InvalidParameter
-from mossrules.stability.agreement import Agreement, Estimate, Measure
-from mossrules.stability.identity import SAME_ROWS, Identity, Rules, keys, read_runs
 
 __all__ = [
     "consistent_rules",

@@ -1,8 +1,7 @@
-"""Do repeated analyses find the same rules? One definition of each measure, for everyone."""
+"""Do repeated analyses find the same rules? The code is in `mossrules.evaluation`."""
 
-from mossrules.stability.agreement import Agreement, Estimate, Measure
-from mossrules.stability.identity import Identity
-from mossrules.stability.measures import (
+from mossrules.evaluation.agreement import Agreement, Estimate, Identity, Measure
+from mossrules.evaluation.measures import (
     consistent_rules,
     dice,
     empirical_stability,
