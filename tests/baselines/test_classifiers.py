@@ -126,6 +126,15 @@ def test_linear_terms_and_folds(tumours):
         model.fit_candidates(eager.candidates_)
 
 
+def test_rulefit_chooses_among_its_own_trees(tumours):
+    """Rules of boosted trees are told from each other by the logistic loss, as those of a pool."""
+    X, y = tumours
+    model = RuleFitClassifier(5, source="own", n_trees=30).fit(X, y)
+    assert 0 < len(model.rules_) <= 5
+    assert model.pool_.n_trees == 30
+    assert model.score(X, y) > 0.85
+
+
 @pytest.mark.parametrize(
     "model",
     [

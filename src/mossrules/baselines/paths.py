@@ -102,11 +102,7 @@ def solve_closely(loss: Loss, prices: FloatArray, start: FloatArray) -> FloatArr
 
 
 def lasso_path(
-    loss: Loss,
-    factors: FloatArray | None = None,
-    *,
-    n_alphas: int = 100,
-    shortest: float = 1e-3,
+    loss: Loss, factors: FloatArray | None = None, *, n_alphas: int = 100, shortest: float = 1e-3
 ) -> Iterator[LassoPoint]:
     """Yield the weights from the largest penalty, where all are zero, to `shortest` times that.
 
@@ -156,12 +152,7 @@ Solve = Callable[[float, FloatArray], PathPoint]  # at a strength, from the weig
 
 
 def follow_path(
-    solve: Solve,
-    start: PathPoint,
-    strengths: Iterable[float],
-    max_rules: int,
-    *,
-    halvings: int = 0,
+    solve: Solve, start: PathPoint, strengths: Iterable[float], max_rules: int, *, halvings: int = 0
 ) -> PathPoint:
     """Return the point with the most rules among those with at most `max_rules`.
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
@@ -40,14 +41,7 @@ from mossrules.learning.inputs import read_features
 from mossrules.learning.stability_levels import count_untied
 from mossrules.model.importance import rule_importances
 
-__all__ = [
-    "N_FOLDS",
-    "LassoRules",
-    "Penalty",
-    "RuleFitClassifier",
-    "RuleFitRegressor",
-    "points_of",
-]
+__all__ = ["N_FOLDS", "LassoRules", "Penalty", "RuleFitClassifier", "RuleFitRegressor", "points_of"]
 
 Penalty = Literal["smallest", "cv"]
 Means = Literal["all", "first"]
@@ -87,6 +81,7 @@ class LassoRules(Baseline):
             generator=self._trees(resolve_seed(self.random_state)),
             n_bins=self.n_bins,
             inner_nodes=True,
+            patterns=is_classifier(self),
             n_jobs=self.n_jobs,
         )
 
