@@ -110,9 +110,10 @@ def test_columns_may_pay_different_prices(data):
     R, y = data
     factors = np.linspace(0.5, 2, R.shape[1])
     design = Design.of_rules(statistics_of(R, y))
-    alpha = 0.3 * largest_alpha(design, factors)
+    on_scaled = design.scaled(1 / factors)
+    alpha = 0.3 * largest_alpha(on_scaled)
     point = solve_lasso(design, alpha, factors)
-    scaled = solve_lasso(design.scaled(1 / factors), alpha)
+    scaled = solve_lasso(on_scaled, alpha)
     fit, expected = R @ point.weights, R @ (scaled.weights / factors)
     np.testing.assert_allclose(fit - fit.mean(), expected - expected.mean(), atol=2e-3)
 

@@ -67,7 +67,7 @@ def test_the_gap_is_proven(seed, share, size):
     A, h, s = drawn(seed)
     loss = Logistic.merged(A, h, s)
     factors = np.linspace(0.5, 2.0, len(A))
-    alpha = share * largest_alpha(loss, factors)
+    alpha = share * largest_alpha(loss)
     best = solve_lasso(loss, alpha, factors, tolerance=1e-10)
     assert best.converged
     prices = alpha * loss.n * factors

@@ -95,6 +95,7 @@ class Baseline(RuleEstimator):
 
     def find_candidates(self, rows: Rows | Streamed) -> Candidates:
         """Return the candidates that `fit` finds in rows that were read."""
+        # Candidates of the shared pool are found once for all methods that are compared.
         if self.has_own_candidates and isinstance(rows, Rows):
             return self._find_own(rows)
         return super().find_candidates(rows)

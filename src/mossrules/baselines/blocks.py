@@ -63,6 +63,7 @@ class Blocks:
             members = self.rules[self.offsets[where, None] + np.arange(size)]
             squares = C[members[:, :, None], members[:, None, :]]
             curvatures[where] = np.linalg.eigvalsh(squares)[:, -1]
+        # Of columns that depend on each other the smallest eigenvalues may come out below zero.
         return np.maximum(curvatures, 0.0)
 
     def per_rule(self, w: FloatArray, m: int) -> FloatArray:
@@ -112,6 +113,7 @@ class BlockDescent:
         """
         C, c = np.ascontiguousarray(self.design.C), self.design.c
         w = np.zeros(len(self.blocks.rules)) if start is None else start.copy()
+        # Columns that are the same rule share a row of C, which is m x m whatever the trees.
         r = c - C @ self.blocks.per_rule(w, len(c))
         sweeps = descend_blocks(
             C,

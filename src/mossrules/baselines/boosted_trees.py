@@ -66,6 +66,8 @@ class BoostedTrees:
         progress: Progress | None = None,
     ) -> Iterator[tuple[int, Path]]:
         """Grow the trees and yield their paths."""
+        # scikit-learn's gradient boosting has one size for all trees; RuleFit's sizes are drawn, so
+        # that rules are of different lengths.
         columns = _Columns.of(data)
         for number, tree in enumerate(self._grow(data, columns.values)):
             for path in tree_paths(tree, partial(columns.steps, tree), inner_nodes=inner_nodes):
@@ -89,6 +91,7 @@ class BoostedTrees:
             tree = DecisionTreeRegressor(
                 max_leaf_nodes=int(size), random_state=int(rng.integers(1 << 31))
             ).fit(X[drawn], residuals[drawn], sample_weight=weights[drawn])
+            # All rows are predicted, also those that were not drawn: the next tree may draw them.
             residuals -= self.learning_rate * tree.predict(X)
             yield tree.tree_
 
@@ -100,6 +103,7 @@ class BoostedTrees:
 
 def rows_per_tree(n_rows: int) -> int:
     """Return how many of the rows each tree is fitted to: fewer than half where there are many."""
+    # The published share is min(1/2, (100 + 6 sqrt(n)) / n): trees on few rows differ more.
     return max(2, int(min(n_rows / 2, 100 + 6 * n_rows**0.5)))
 
 
@@ -121,12 +125,14 @@ class _Columns:
         values = []
         for feature, column in enumerate(data.binning.columns):
             first = MISSING if has_missing[feature] else 1
+            # Levels have no order that a split could use, so each is a column of its own.
             some = range(first, column.n_values + 1) if column.is_nominal else (None,)
             for level in some:
                 features.append(feature)
                 levels.append(level)
                 values.append(codes[feature] if level is None else codes[feature] == level)
         return cls(
+            # Codes fit into a byte, so single precision holds them exactly.
             np.array(values, dtype=np.float32).T,
             tuple(features),
             tuple(levels),

@@ -71,6 +71,8 @@ def count_literals(rule: Rule) -> int:
 
 
 def _count(condition: Condition) -> int:
+    # To meet one of several levels is one literal, as in a column of its own; to leave out
+    # several is a literal for each, as the search adds them one by one.
     if isinstance(condition, Levels):
         return 1 if condition.inside else len(condition.levels)
     return max(1, (condition.low > 1) + (0 < condition.high < OPEN))
@@ -100,6 +102,7 @@ class Literals:
         return cls(
             conditions,
             np.array([feature for _, feature in literals], dtype=np.int64),
+            # A condition knows all 256 codes of a byte; those that no column has are cut off.
             np.array(accepts, dtype=bool).reshape(-1, 256)[:, : data.binning.n_codes],
             np.array([_end(condition) for condition in conditions], dtype=np.int64),
             np.array([_excludes(condition) for condition in conditions], dtype=bool),
@@ -216,6 +219,8 @@ class Beam:
         shape = (len(beam), len(literals))
         gains, hopes = np.empty(shape), np.empty(shape)
         allowed = np.ones(shape, dtype=bool)
+        # One pass over the rows sums residuals by code, and every literal of a column is a sum over
+        # codes: this costs rows times columns, not rows times literals.
         for position, (members, holds) in enumerate(beam):
             above = np.zeros((len(self.codes), n_codes))
             below = np.zeros((len(self.codes), n_codes))
@@ -225,6 +230,7 @@ class Beam:
             gains[position] = hopes[position] - losses
             for member in members:
                 allowed[position] &= literals.beside(member)
+        # A longer rule costs one more literal at least, and gains at most what is positive now.
         longer = prices[min(length + 1, self.max_length)]
         costs, bounds = prices[length] - gains, longer - hopes
         return np.round(costs, DIGITS), np.round(bounds, DIGITS), allowed
@@ -233,6 +239,7 @@ class Beam:
         self, beam: list[tuple[Members, BoolArray]], score: FloatArray, promising: BoolArray
     ) -> list[tuple[Members, BoolArray]]:
         """Return the `width` most promising children, each of them once."""
+        # The same literals in another order are the same conjunction: the first, better one stays.
         parents, literals = np.nonzero(promising)
         kept: dict[Members, BoolArray] = {}
         for k in np.argsort(score[parents, literals], kind="stable"):
@@ -280,6 +287,7 @@ class SquaredMaster:
         first, m = len(self._active), len(self._active) + len(columns)
         self._active = np.concatenate([self._active, columns])
         old, n = self.loss, self.loss.n
+        # Old overlaps are read off C; each new column costs one pass over its rows.
         overlaps = np.empty((m, m))
         overlaps[:first, :first] = old.C + n * np.outer(old.means, old.means)
         for k in range(first, m):
@@ -308,6 +316,7 @@ class LogisticMaster:
         """Add the rows of more columns."""
         h, s = self._rows.weights, self._rows.classes
         self._rows = Logistic(np.concatenate([self._rows.A, columns]), h, s)
+        # Merged from all rows each time, as a new column may split any group of them.
         self.loss = Logistic.merged(self._rows.A, h, s)
 
 
@@ -362,6 +371,8 @@ class ColumnGeneration:
             w = self._solve_master(by_length, w)
             worthwhile = self.beam.search(self.master.residual(w), by_length, SLACK * by_length[1])
             known = set(self.columns)
+            # The authors add one column a round. With ten there are fewer problems to solve, and a
+            # column that turns out to be of no use has the weight 0.
             new = [members for members, _ in worthwhile if members not in known][:PER_ROUND]
             if not new:
                 return PathPoint.of_weights(strength, w)

@@ -66,6 +66,7 @@ class Design:
         mean of all rows, v_i = 0, they are not known: its column is taken for zero throughout, as
         is that of a rule that holds on all rows, which the intercept makes useless.
         """
+        # From G_ij = v_i v_j N_ij: rows need not be read again.
         v, sizes, n = statistics.values, statistics.support, statistics.n
         known = (v != 0.0) & (sizes < n)
         inverse = np.divide(1.0, v, out=np.zeros_like(v), where=known)
@@ -111,6 +112,7 @@ class Design:
 
     def residual(self, w: FloatArray) -> float:
         """Return the sum of squared residuals at the weights w and the best intercept."""
+        # Where columns explain all there is, rounding would leave less than nothing.
         return max(0.0, self.yy - float((2.0 * self.c - self.C @ w) @ w))
 
     def descend(self, penalties: FloatArray, max_gap: float, w: FloatArray) -> float:
@@ -155,6 +157,7 @@ class Folds:
             others = np.empty((len(part), 0)) if more is None else more(part)
             A = np.hstack([np.ones((len(part), 1)), holds, others, target[span, None]])
             w, fold = weights[span, None], np.arange(part.start, part.stop) % n_folds
+            # All folds in one pass over the rows; what is kept is small, (m + 2)^2 numbers a fold.
             members = [fold == number for number in range(n_folds)]
             sums = sums + np.stack([A[inside].T @ (w[inside] * A[inside]) for inside in members])
         return cls(sums)
@@ -188,6 +191,7 @@ class Folds:
 
 def _design(sums: FloatArray) -> tuple[Design, float]:
     """Return the centred columns of some rows, and the mean of their target."""
+    # Sums of columns that are not centred can be added up and taken apart; so centre them last.
     n, means = float(sums[0, 0]), sums[0] / sums[0, 0]
     centred = sums - n * np.outer(means, means)
     C, c, yy = centred[1:-1, 1:-1], centred[1:-1, -1], float(centred[-1, -1])

@@ -43,11 +43,11 @@ class FireRegressor(BaselineRegressor):
     each tree, plus a price for differences between leaves that are neighbours in a tree. A block of
     the descent is a tree; blocks become active when they would move most. "paper": each distinct
     rule once, standardised, one at a time and without fusion; and `max_rules` less those rules
-    that tie in count there (see `SirusRegressor`).
+    that tie there (see `SirusRegressor`).
 
     Solutions are followed along a path of falling prices to the last one with at most `max_rules`
-    rules. Of a penalty that is not convex they are stationary points. The intercept is free, and
-    weights are not fitted anew, as this penalty hardly shrinks them.
+    rules. As the penalty is not convex, they are stationary points. The intercept is free, and
+    weights are not refitted, as this penalty hardly shrinks them.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class FireRegressor(BaselineRegressor):
         it is the nearer to the lasso.
     fusion : float, default=0.1
         Price of differing neighbours, as a multiple of the price of size; 0 is no fusion. Only
-        for "published". (The authors search a grid of both prices by validation.)
+        for "published". (The authors search a grid of both prices on rows held out.)
     n_trees, max_depth, n_bins, max_features, generator, random_state, n_jobs
         The forest, as in `MossRegressor`.
 
@@ -124,6 +124,7 @@ class FireRegressor(BaselineRegressor):
         check_number("fusion", self.fusion, minimum=0.0)
 
     def _find_own(self, rows: Rows) -> Candidates:
+        # As many bins as a code can tell apart: the nearest to trees that do not bin.
         parameters = {**generation(self), "n_bins": MAX_BINS}
         return find_in_rows(rows, max_candidates=OWN_CANDIDATES, **parameters)
 
@@ -174,6 +175,7 @@ class FirePath:
         A column is the leaf's value where a row falls in it, and 0 elsewhere.
         """
         design = Design.of_values(candidates.statistics)
+        # From the price that no leaf is worth, where a path has to begin: at zero.
         top = float(np.abs(design.c).max())
         return cls(
             BlockDescent(design, leaf_blocks(candidates.pool, candidates.binning)),
@@ -200,6 +202,7 @@ class FirePath:
             gamma,
             0.0,
             design.n * np.geomspace(1.0, SHORTEST, STEPS),
+            # The notebooks take a point of their grid as it is.
             halvings=0,
         )
 

@@ -97,6 +97,7 @@ class GeneratedRules(Baseline):
             return nothing
         jobs = resolve_n_jobs(self.n_jobs)
         try:
+            # Binned as for a forest, so that all methods have the same cut points.
             data = encode_rows(
                 rows.table,
                 rows.target,
@@ -128,7 +129,9 @@ class GeneratedRules(Baseline):
             )
         if not generated.rules:
             return nothing
+        # In canonical order: that of the search would decide where rules tie.
         rules = tuple(sorted(generated.rules, key=lambda rule: rule.sort_key))
+        # No tree has these rules: one search counts as one tree, which found them all.
         pool = CandidatePool(rules, (frozenset({0}),) * len(rules), n_trees=1)
         statistics = compute_statistics(data, pool, n_jobs=jobs)
         patterns = compute_patterns(data, pool, n_jobs=jobs) if self._of_classes else None
@@ -146,14 +149,14 @@ class GlrmRegressor(GeneratedRules, BaselineRegressor):
     target in standard deviations, followed along a path of falling lambda_0 to the last solution
     with at most `max_rules` rules. "published": lambda_1 is in proportion to lambda_0, as in the
     defaults of the authors' code. "paper": lambda_1 is 0.005 throughout, and `max_rules` less those
-    rules of the pool that tie in count there (see `SirusRegressor`).
+    rules of the pool that tie there (see `SirusRegressor`).
 
     With `source="own"` rules come from column generation: a beam search over conjunctions of the
-    binned columns looks for those that would lower the objective, they are added, and all is solved
-    again until none is found. On the shared pool all of its rules are columns from the start.
+    binned columns looks for those that would lower the objective; they are added, and the problem
+    is solved again, until none is found. On the shared pool all rules are columns from the start.
 
     The authors' code has linear terms too, and the MOSS paper counts neither these nor rules of one
-    literal. Here there are none of the first, and every rule counts.
+    literal. Here there are no linear terms, and every rule counts.
 
     Parameters
     ----------
@@ -166,7 +169,7 @@ class GlrmRegressor(GeneratedRules, BaselineRegressor):
     length_price : float, default=0.2
         lambda_1 / lambda_0 of "published".
     refit : bool, default=True
-        Whether weights and intercept are fitted anew to the chosen rules, as the authors do.
+        Whether weights and intercept are refitted to the chosen rules, as the authors do.
     beam_width : int, default=1
         How many conjunctions of each length the search of column generation keeps.
     max_length : int, default=10
@@ -179,7 +182,7 @@ class GlrmRegressor(GeneratedRules, BaselineRegressor):
     Attributes
     ----------
     rules_ : RuleSet
-        The model. Rules of column generation have the proportion 1: there is one search.
+        The model. Rules of column generation have the tree frequency 1: there is one search.
     strength_ : float
         lambda_0 at which it was found; NaN where there are no candidates.
     candidates_, pool_, n_features_in_, feature_names_in_
@@ -254,8 +257,8 @@ class GlrmClassifier(GeneratedRules, BaselineClassifier):
     lambda_1 is in proportion to lambda_0, as in the defaults of the authors' code.
 
     With `source="own"` rules come from column generation, as in `GlrmRegressor`: it looks for
-    conjunctions that would lower this objective. On the shared pool all of its rules are columns
-    from the start. There are no linear terms.
+    conjunctions that would lower this objective. On the shared pool all rules are columns from the
+    start. There are no linear terms.
 
     Parameters
     ----------
@@ -264,8 +267,8 @@ class GlrmClassifier(GeneratedRules, BaselineClassifier):
     source, length_price, beam_width, max_length
         As in `GlrmRegressor`.
     refit : bool, default=True
-        Whether weights and intercept are fitted anew to the chosen rules, as the authors do, and
-        with the small ridge of `MossClassifier`.
+        Whether weights and intercept are refitted to the chosen rules, as the authors do, with the
+        small ridge of `MossClassifier`.
     n_trees, max_depth, n_bins, max_features, generator, class_weight, random_state, n_jobs
         As in `MossClassifier`; column generation uses no forest.
 

@@ -52,6 +52,8 @@ def descend_lasso(
     gap = np.inf
     everywhere = True
     for _ in range(max_sweeps):
+        # A sweep costs m for each weight that changes, and most weights stay zero: those are left
+        # alone until the others rest.
         largest = 0.0
         for i in range(m):
             diagonal = C[i, i]
@@ -63,9 +65,11 @@ def descend_lasso(
             change = new - w[i]
             if change != 0.0:
                 w[i] = new
+                # One row of C for each change, in place of a product with all of C.
                 r -= change * C[i]
                 largest = max(largest, change * change * diagonal)
         if everywhere:
+            # A bound needs all columns to be nearly worth their price: not before a full sweep.
             gap = _duality_gap(c, yy, penalties, w, r)
             if gap <= tolerance:
                 break
@@ -78,6 +82,8 @@ def _duality_gap(
     c: FloatArray, yy: float, penalties: FloatArray, w: FloatArray, r: FloatArray
 ) -> float:
     """Return how far the objective at w is from a lower bound made from its own residual."""
+    # Scaled down until no column is worth more than its price, the residual is feasible for the
+    # dual problem max_t t'y - |t|^2 / 2, so what that makes of it is a lower bound.
     price = 0.0
     shrink = 1.0  # of the residual, until no column is worth more than its price
     target_residual = yy  # y'(y - Zw)
@@ -103,6 +109,7 @@ def fuse(values: FloatArray, strength: float, fused: FloatArray) -> None:
     those of the values, tied at both ends: from each knot on, steepest lower and flattest upper
     wall are followed until they cross.
     """
+    # Each knot begins anew, which is quadratic at worst; blocks are the few leaves of a tree.
     n = values.shape[0]
     sums = np.zeros(n + 1)
     for j in range(n):
@@ -158,7 +165,7 @@ def block_step(
 ) -> float:
     """Write the step of columns first..stop-1 into `step` and return L |step|^2.
 
-    Half of that, times 1 - concavity, is the least that the objective falls by.
+    The objective falls by at least half of that times 1 - concavity.
     """
     n = stop - first
     if L <= 0.0:
@@ -226,6 +233,9 @@ def descend_blocks(
             active[n_active] = b
             is_active[b] = True
             n_active += 1
+    # Of thousands of trees, tens keep a weight: only those are swept over. The authors let the
+    # block join whose smallest subgradient is the largest; steps are measured in units of the
+    # objective, alike for all blocks, and the test of convergence needs them anyway.
     for sweep in range(max_sweeps):
         moved = 0.0
         for k in range(n_active):
@@ -239,16 +249,16 @@ def descend_blocks(
                 continue
             first, stop = offsets[b], offsets[b + 1]
             # Fusing never makes the largest size larger: most blocks are out, and better so.
-            size, least = 0.0, np.inf
+            size, cheapest = 0.0, np.inf
             for c in range(first, stop):
                 size = max(size, abs(r[rules[c]]))
-                least = min(least, price[c])
-            if size <= least:
+                cheapest = min(cheapest, price[c])
+            if size <= cheapest:
                 continue
-            wanted = block_step(first, stop, L[b], rules, price, concavity, fusion, w, r, step)
-            moved += wanted
-            if wanted > largest:
-                largest, best = wanted, b
+            gain = block_step(first, stop, L[b], rules, price, concavity, fusion, w, r, step)
+            moved += gain
+            if gain > largest:
+                largest, best = gain, b
         if moved <= tolerance:
             return sweep + 1
         if best >= 0:
@@ -269,6 +279,7 @@ def sum_by_code(
 
     In place, by column and code: `above[j, codes[j, r]] += values[r]` where `holds[r]`.
     """
+    # A long conjunction holds on few rows: they are looked up once for all columns.
     rows = np.flatnonzero(holds)
     for j in range(codes.shape[0]):
         column = codes[j]

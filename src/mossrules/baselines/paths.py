@@ -12,10 +12,10 @@ Notation (shapes in brackets)
 the last solution with few enough rules.
 
 Why not scikit-learn's `lasso_path` with a Gram matrix: tried in place of `Design.descend` on 154
-fits of 11 tables, at the same tolerance. RuleFit's weights agreed to 4 digits only (its rules were
-the same but for one table), GLRM's column generation chose other rules on 2 of 11, and the solver
-took 1 to 12 times as long: it has no per-column penalties, so that G is scaled for each solve, and
-checks its input at each point of a path.
+fits of 11 tables, at the same tolerance. RuleFit's weights agreed to 4 digits or fewer (its rules
+were the same but for one fit), GLRM's column generation chose other rules on 2 of 11 tables, and
+the solver took 1 to 12 times as long: it has no penalties by column, so that C is scaled for each
+solve.
 """
 
 from __future__ import annotations
@@ -71,10 +71,9 @@ class LassoPoint(NamedTuple):
         return int(np.count_nonzero(self.weights))
 
 
-def largest_alpha(loss: Loss, factors: FloatArray | None = None) -> float:
+def largest_alpha(loss: Loss) -> float:
     """Return the smallest penalty at which all weights are zero: the first of a path."""
-    factors = np.ones(loss.m) if factors is None else factors
-    return float(np.max(np.abs(loss.c) / factors, initial=0.0)) / loss.n
+    return float(np.max(np.abs(loss.c), initial=0.0)) / loss.n
 
 
 def solve_lasso(
@@ -101,26 +100,23 @@ def solve_closely(loss: Loss, prices: FloatArray, start: FloatArray) -> FloatArr
     return without_rounding(point.weights)
 
 
-def lasso_path(
-    loss: Loss, factors: FloatArray | None = None, *, n_alphas: int = 100, shortest: float = 1e-3
-) -> Iterator[LassoPoint]:
+def lasso_path(loss: Loss, *, n_alphas: int = 100, shortest: float = 1e-3) -> Iterator[LassoPoint]:
     """Yield the weights from the largest penalty, where all are zero, to `shortest` times that.
 
     Points are found when asked for, each from the one before: whoever has seen enough just stops.
     """
-    top = largest_alpha(loss, factors)
+    top = largest_alpha(loss)
     first = LassoPoint(top, np.zeros(loss.m), 0.0)
+    # Steps of equal ratio, as in glmnet: weights change about as much in each.
     alphas = np.geomspace(top, shortest * top, n_alphas)[1:] if top > 0.0 else np.empty(0)
-    return chain([first], lasso_at(loss, alphas, factors))
+    return chain([first], lasso_at(loss, alphas))
 
 
-def lasso_at(
-    loss: Loss, alphas: FloatArray, factors: FloatArray | None = None
-) -> Iterator[LassoPoint]:
+def lasso_at(loss: Loss, alphas: FloatArray) -> Iterator[LassoPoint]:
     """Yield the weights at decreasing penalties, each found from the one before."""
     w = np.zeros(loss.m)
     for alpha in alphas:
-        point = solve_lasso(loss, float(alpha), factors, start=w)
+        point = solve_lasso(loss, float(alpha), start=w)
         w = point.weights
         yield point
 
@@ -183,6 +179,7 @@ def _bisect(
     for _ in range(halvings):
         if best.n_rules == max_rules:
             break
+        # The geometric mean, as steps of the path have equal ratios.
         point = solve((last.strength * too_weak) ** 0.5, last.w)
         if point.n_rules > max_rules:
             too_weak = point.strength

@@ -106,9 +106,9 @@ class LassoRules(Baseline):
 class RuleFitRegressor(LassoRules, BaselineRegressor):
     """Rules chosen by the LASSO.
 
-    The prediction is an intercept plus the weights of the rules that hold, and weights are those of
-    least squares with a price on their absolute values. The larger the price, the fewer weights are
-    not zero; a path of prices, from the largest down, leads to `max_rules` rules.
+    The prediction is an intercept plus the weights of the rules that hold. Weights are those of
+    least squares with a penalty on their absolute values: the larger the penalty, the fewer are not
+    zero. A path of penalties, from the largest down, leads to `max_rules` rules.
 
     Parameters
     ----------
@@ -116,32 +116,29 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         Most terms in the model: rules and, if there are any, linear terms.
     linear_terms : bool, default=False
         Whether numeric columns may be terms themselves, cut off at their 2.5 % and 97.5 %
-        quantiles; needs rows. They are no rules: `linear_` has them, and `predict` adds them to
+        quantiles; needs rows. They are not rules: `linear_` has them, and `predict` adds them to
         what `rules_` predicts.
     penalty : {"smallest", "cv"}, default="smallest"
-        Of the prices that give at most `max_rules` terms, the published variant takes the smallest,
-        or the best on rows left out of three folds, which needs rows.
+        Of the penalties that give at most `max_rules` terms, the published variant takes the
+        smallest, or the best on rows left out of three folds, which needs rows.
     means : {"all", "first"}, default="all"
-        Rows over which the paper's variant takes a rule's mean target: all that are learned from,
-        or, as its authors do, those of the first tree with the rule, by how often the tree counts
-        them. The latter is noisy; it needs rows, the forest of "pool", and a seed.
+        Rows over which the paper's variant takes a rule's mean target: all training rows or, as its
+        authors do, the bootstrap sample of the first tree with the rule. The latter is noisy; it
+        needs rows, the forest of "pool", and a seed.
     n_trees : int, default=2000
         Trees that candidates are taken from.
-    max_depth, n_bins, max_features, generator
-        The search for candidates, as in `MossRegressor`; `n_bins` also for `source="own"`.
+    max_depth, n_bins, max_features, generator, random_state, n_jobs
+        The search for candidates, as in `MossRegressor`; `n_bins` and the last two also for
+        `source="own"`.
     tree_size, learning_rate : float, default=4 and 0.01
         Mean number of leaves and learning rate of the boosted trees of `source="own"`.
     source : {"pool", "own"}, default="pool"
-        "pool" takes the leaves of the forest that all learners share; "own" takes all nodes of
+        "pool" takes the leaves of the forest that all methods share; "own" takes all nodes of
         boosted trees of random sizes, as published.
     variant : {"published", "paper"}, default="published"
         "paper" is what the MOSS paper compares with: columns of the rules' mean targets instead of
-        ones, no intercept, and the first of 1000 prices that gives exactly `max_rules` rules, less
-        those that tie in count there (see `SirusRegressor`); at most that many if none does.
-    random_state : int, NumPy generator or None, default=None
-        Seed of the trees; None is the seed 0.
-    n_jobs : int or None, default=None
-        Threads; None uses all cores. The result does not depend on it.
+        ones, no intercept, and the first of 1000 penalties that gives exactly `max_rules` rules,
+        less those that tie there (see `SirusRegressor`); at most that many if none does.
 
     Attributes
     ----------
@@ -150,15 +147,9 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
     linear_ : LinearTerms
         The linear terms; none by default.
     alpha_ : float
-        The price, of scikit-learn's scale for a target of variance 1; 0 without candidates.
-    candidates_ : Candidates
-        The rules to choose from, and their statistics.
-    pool_ : CandidatePool
-        The same rules with the trees that contain each.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : array of str
-        Their names, if X has names of text.
+        The penalty, on scikit-learn's scale for a target of variance 1; 0 without candidates.
+    candidates_, pool_, n_features_in_, feature_names_in_
+        As in `MossRegressor`.
 
     Examples
     --------
@@ -236,6 +227,7 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         self, candidates: Candidates, rows: Rows | None
     ) -> tuple[LassoPoint, ChosenRules]:
         statistics = candidates.statistics
+        # Rules alone need no rows: their sums are in the statistics.
         design, folds, terms = Design.of_rules(statistics), None, LinearTerms.none()
         if self._reads_rows():
             rows, terms = self._read(rows)
@@ -257,6 +249,7 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         if self.means == "first":
             rows = require_rows(rows, "means='first' needs rows", "set means='all'")
             means = first_tree_means(candidates, rows, resolve_seed(self.random_state))
+        # Columns of `Statistics` are v_i where a rule holds; factors make them its mean here.
         factors = np.divide(means, statistics.values, out=np.zeros_like(means),
                             where=statistics.values != 0)  # fmt: skip
         # No means taken off the columns, and so no intercept.
@@ -264,6 +257,7 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         raw = Design(statistics.G, statistics.q, statistics.yy, statistics.n, nothing)
         size = count_untied(statistics.counts, self.max_rules)
         points = points_of(raw.scaled(factors), size, n_alphas=N_ALPHAS_OF_THE_PAPER)
+        # Sizes may skip a number: the notebooks leave the fold out then, this takes less.
         point = next((point for point in points if point.size == size), points[-1])
         return point, ChosenRules.of_weights(point.weights * means, 0.0)
 
@@ -288,10 +282,11 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
 
 
 class RuleFitClassifier(LassoRules, BaselineClassifier):
-    """Rules chosen by logistic regression with a price on absolute weights.
+    """Rules chosen by logistic regression with a penalty on absolute weights.
 
-    The log-odds are an intercept plus the weights of the rules that hold. The larger the price, the
-    fewer weights are not zero; a path of prices, from the largest down, leads to `max_rules` rules.
+    The log-odds are an intercept plus the weights of the rules that hold. The larger the penalty,
+    the fewer weights are not zero. A path of penalties, from the largest down, leads to `max_rules`
+    rules.
 
     Parameters
     ----------
@@ -300,8 +295,8 @@ class RuleFitClassifier(LassoRules, BaselineClassifier):
     linear_terms : bool, default=False
         Whether numeric columns may be terms themselves, as in `RuleFitRegressor`; needs rows.
     penalty : {"smallest", "cv"}, default="smallest"
-        Of the prices that give at most `max_rules` terms, the smallest, or the one of the least
-        log-loss on rows left out of three folds, which needs rows.
+        Of the penalties that give at most `max_rules` terms, the smallest, or the one with the
+        smallest log-loss on rows left out of three folds, which needs rows.
     n_trees, max_depth, n_bins, max_features, generator, tree_size, learning_rate, source, \
 random_state, n_jobs
         As in `RuleFitRegressor`. The boosted trees of `source="own"` are those of squared error, of
@@ -319,7 +314,7 @@ random_state, n_jobs
     linear_ : LinearTerms
         The linear terms, in log-odds; none by default.
     alpha_ : float
-        The price; scikit-learn's `C` is one over it and the number of rows. 0 without candidates.
+        The penalty; scikit-learn's `C` is one over it and the number of rows. 0 without candidates.
     candidates_, pool_, n_features_in_, feature_names_in_
         As in `RuleFitRegressor`. Of more than two classes, these (but for the last two), `linear_`
         and `alpha_` are by class.

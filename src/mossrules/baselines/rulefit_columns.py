@@ -136,6 +136,7 @@ def _summary(
     values: FloatArray, present: BoolArray, weights: FloatArray
 ) -> tuple[float, float, float, float]:
     """Return bounds, mean and spread of a column."""
+    # Of NumPy's quantiles only these take weights; they are values that the column has.
     low, high = np.quantile(
         values[present], [TAIL, 1 - TAIL], weights=weights[present], method="inverted_cdf"
     )
@@ -164,6 +165,7 @@ def _numbers(column: Column, rows: RowRange) -> FloatArray:
 
 def bootstrap_counts(seed: int, tree: int, first_row: int, n_rows: int) -> IntArray:
     """Return how often a tree of a forest counts each of some rows."""
+    # Each random number serves several trees, which take 16 bits of it each.
     group, offset = divmod(tree, TREES_PER_DRAW)
     uniforms = np.empty((TREES_PER_DRAW, n_rows), dtype=np.uint16)
     key = np.uint64(stream_key(np.uint64(seed), BOOTSTRAP, group))
@@ -176,6 +178,7 @@ def first_tree_means(candidates: Candidates, rows: Rows, seed: int) -> FloatArra
     """Return the mean of the scaled target of each rule in its first tree."""
     pool, binning = candidates.pool, candidates.binning
     target, weights = scaled_target(rows, candidates.statistics), row_weights(rows)
+    # What a tree drew is a function of seed, tree and row, so it is drawn again, part by part.
     first = np.array([min(trees) for trees in pool.trees])
     sums, sizes = np.zeros(len(pool)), np.zeros(len(pool))
     for part in row_ranges(len(target)):

@@ -87,9 +87,9 @@ class SirusRegressor(FrequentRules, BaselineRegressor):
     """The most frequent rules of a forest.
 
     As published, a rule is left out if it is a linear combination of more frequent ones (such as a
-    rule and its opposite). Each rule predicts the mean target of its rows, or of all others where
-    it does not hold, and the model adds up these predictions with non-negative weights from ridge
-    regression; a rule of weight zero is not in the model.
+    rule and its opposite). Each rule predicts the mean target of its rows, and the mean of all
+    others where it does not hold. The model adds up these predictions with non-negative weights
+    from ridge regression; a rule of weight zero is not in the model.
 
     Parameters
     ----------
@@ -98,38 +98,28 @@ class SirusRegressor(FrequentRules, BaselineRegressor):
     p0 : float or None, default=None
         Only rules with a larger tree frequency than this are taken.
     ridge : {"gcv", "cv"} or float, default="gcv"
-        Penalty of the published variant, of glmnet's scale for a target of variance 1. "cv" is the
-        best on rows left out of ten folds, as in the R package; "gcv", generalised
-        cross-validation, comes close to it without rows, and so works in `fit_candidates` too.
+        Penalty of the published variant, on glmnet's scale for a target of variance 1. "cv" is the
+        best on rows left out of ten folds, as in the R package. "gcv", generalised
+        cross-validation, comes close to it without rows, so it works in `fit_candidates` too.
     n_trees : int or "auto", default=2000
-        Trees of the forest. "auto", with `source="own"`, is as published: as many thousands as it
-        takes until two forests would agree to 95 % on the rules to take.
-    max_depth, n_bins, max_features, generator
+        Trees of the forest. "auto", with `source="own"`, is as published: as many thousands as are
+        needed until two forests would have 95 % of their rules in common.
+    max_depth, n_bins, max_features, generator, random_state, n_jobs
         The search for candidates, as in `MossRegressor`.
     source : {"pool", "own"}, default="pool"
         "pool" takes the leaves of the trees as candidates, like `MossRegressor`; "own" takes inner
         nodes too, as published.
     variant : {"published", "paper"}, default="published"
-        "paper" is what the MOSS paper compares with: the most frequent rules without a look at
-        dependence, weights of any sign from least squares with a small ridge, and where the last
-        rule ties in count with the next, all that tie are left out.
-    random_state : int, NumPy generator or None, default=None
-        Seed of the forest; None is the seed 0.
-    n_jobs : int or None, default=None
-        Threads; None uses all cores. The result does not depend on it.
+        "paper" is what the MOSS paper compares with: the most frequent rules, dependent or not, and
+        weights of any sign from least squares with a small ridge. Where the last rule is in as many
+        trees as the next, all rules in that many trees are left out.
 
     Attributes
     ----------
     rules_ : RuleSet
         The model: rules, weights and intercept.
-    candidates_ : Candidates
-        The rules to choose from, and their statistics.
-    pool_ : CandidatePool
-        The same rules with the trees that contain each.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : array of str
-        Their names, if X has names of text.
+    candidates_, pool_, n_features_in_, feature_names_in_
+        As in `MossRegressor`.
 
     Examples
     --------
@@ -180,6 +170,7 @@ class SirusRegressor(FrequentRules, BaselineRegressor):
         if self.variant == "paper":
             return _most_frequent(candidates, min(self.max_rules, n_frequent))
         rules = _take_independent(candidates, n_frequent, self.max_rules)
+        # With one rule there is nothing to share out: its prediction is the model.
         w = rules.steps
         if np.count_nonzero(w) > 1:
             w = rules.steps * solve_ridge(rules.outputs, self._penalty(candidates, rules, rows))
@@ -266,6 +257,7 @@ class SirusClassifier(FrequentRules, BaselineClassifier):
 
     def _choose(self, candidates: Candidates, rows: Rows | None) -> ChosenRules:  # noqa: ARG002
         rules = _take_independent(candidates, self._n_frequent(candidates), self.max_rules)
+        # No weights are fitted for classes: each rule counts alike, as published.
         return rules.with_weights(rules.steps / max(1, len(rules.steps)))
 
     def _learn(self, rows: Rows | None) -> None:
