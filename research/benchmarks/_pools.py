@@ -1,4 +1,4 @@
-"""Pools of candidate rules of the OpenML tables, and the problems made of them."""
+"""Pools of candidate rules: of the OpenML tables, and of generated rows as many as asked for."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from mossrules import find_candidates
+from mossrules._typing import IntArray
 from mossrules.frontier import epsilon_sequence
 from mossrules.statistics import Statistics
 from research.benchmarks._data import read_mixed
 from research.harness.measuring import THREADS
+from research.paper.generated import generated_statistics
 
 MAX_RULES = 15
 N_TREES = 500
@@ -94,3 +96,24 @@ def scale_rows(statistics: Statistics, n: float) -> tuple[Statistics, float]:
         support=statistics.support * factor,
     )
     return scaled, factor
+
+
+# --- generated rows -------------------------------------------------------------------------------
+
+
+def generated_pool(n_rows: int, n_rules: int, *, n_trees: int = N_TREES) -> Pool:
+    """Return the `n_rules` rules that are in most trees of a forest on generated rows."""
+    found = generated_statistics(n_rows, n_rules, n_trees=n_trees, seed=SEED, n_jobs=THREADS)
+    return Pool(f"{n_rows} x {n_rules}", found)
+
+
+def take(statistics: Statistics, kept: IntArray) -> Statistics:
+    """Return the statistics of some of the rules."""
+    return replace(
+        statistics,
+        G=np.ascontiguousarray(statistics.G[np.ix_(kept, kept)]),
+        q=statistics.q[kept],
+        values=statistics.values[kept],
+        counts=statistics.counts[kept],
+        support=statistics.support[kept],
+    )

@@ -16,9 +16,8 @@ from statistics import geometric_mean
 
 from mossrules.frontier import Frontier
 from research.benchmarks._data import warm_up
-from research.benchmarks._generated import generated_pool
-from research.benchmarks._pools import MAX_RULES, N_TREES, Pool
-from research.benchmarks.authors_frontier import has_gurobi
+from research.benchmarks._pools import MAX_RULES, N_TREES, Pool, generated_pool
+from research.benchmarks.authors import has_gurobi
 from research.benchmarks.frontier import BRIEF, search_of, take_turns, warm_up_frontier
 from research.benchmarks.solver import show
 from research.harness.records import resume

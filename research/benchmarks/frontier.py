@@ -18,10 +18,8 @@ from statistics import geometric_mean, median
 from mossrules.frontier import Frontier, solve_frontier
 from mossrules.solver import Options, Problem, Status
 from research.benchmarks._data import OPENML, warm_up
-from research.benchmarks._generated import generated_pool
-from research.benchmarks._pools import DATASETS, MAX_RULES, N_TREES, Pool, read_pool
-from research.benchmarks.authors_frontier import has_gurobi, run_authors
-from research.benchmarks.authors_solver import MOST_CUTS, TOLERANCE, AuthorsResult
+from research.benchmarks._pools import DATASETS, MAX_RULES, N_TREES, Pool, generated_pool, read_pool
+from research.benchmarks.authors import MOST_CUTS, TOLERANCE, AuthorsResult, has_gurobi, run_authors
 from research.benchmarks.solver import SHORT, agree, show, size_of
 from research.harness.measuring import interleave
 from research.harness.records import resume

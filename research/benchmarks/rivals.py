@@ -20,8 +20,7 @@ from scipy.linalg import qr
 from mossrules.solver import Problem, Solution
 from mossrules.statistics import Statistics
 from research.benchmarks._data import warm_up
-from research.benchmarks._generated import take
-from research.benchmarks._pools import read_pool
+from research.benchmarks._pools import read_pool, take
 from research.benchmarks.solver import FINE, Settings, show, solve_ours, time_ours, warm_up_solver
 from research.harness.processes import Answers, ask, kept_environment
 from research.harness.reports import Figure, Report, Row, Skipped, say

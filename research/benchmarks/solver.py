@@ -22,7 +22,7 @@ from research.benchmarks._pools import (
     read_pool,
     scale_rows,
 )
-from research.benchmarks.authors_solver import MASTER_GAP, TOLERANCE, AuthorsResult, cutting_plane
+from research.benchmarks.authors import MASTER_GAP, TOLERANCE, AuthorsResult, cutting_plane
 from research.harness.measuring import interleave, seconds
 from research.harness.records import resume
 from research.harness.reports import Bound, Figure, Report, Row, say
@@ -107,7 +107,7 @@ def measure_both(name: str, settings: Settings) -> list[Row]:
     for number in settings.numbers:
         if (floor := pool.floor(number)) is not None:
             row = {"dataset": pool.name, "eps": number, **size_of(pool), "check s": checked}
-            rows.append(row | compare(pool, problem.at(floor), settings))
+            rows.append(row | compare(problem.at(floor), settings))
             say("  ".join(f"{key} {show(value)}" for key, value in rows[-1].items()))
     return rows
 
@@ -133,9 +133,9 @@ def size_of(pool: Pool) -> Row:
     return {"m": statistics.m, "n": n, "gamma n": round(pool.gamma * statistics.n, 1)}
 
 
-def compare(pool: Pool, problem: Problem, settings: Settings) -> Row:
+def compare(problem: Problem, settings: Settings) -> Row:
     """Return the times and gaps of both sides at one floor."""
-    theirs = time_authors(pool, problem.min_stability, settings)
+    theirs = time_authors(problem, settings)
     coarse_taken, coarse = time_ours(problem, COARSE, settings)
     fine_taken, fine = time_ours(problem, FINE, settings)
     return {
@@ -166,16 +166,10 @@ def time_ours(problem: Problem, gap: float, settings: Settings) -> tuple[float, 
     return best, found[0]
 
 
-def time_authors(pool: Pool, floor: int, settings: Settings) -> AuthorsResult:
+def time_authors(problem: Problem, settings: Settings) -> AuthorsResult:
     """Return the result of the authors' way, the quickest of some when it is short."""
     task = partial(
-        cutting_plane,
-        pool.statistics,
-        max_rules=MAX_RULES,
-        gamma=pool.gamma,
-        floor=floor,
-        limit=settings.authors_limit,
-        threads=settings.authors_threads,
+        cutting_plane, problem, limit=settings.authors_limit, threads=settings.authors_threads
     )
     results = [task()]
     if results[0].seconds < SHORT:

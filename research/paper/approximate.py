@@ -10,23 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from mossrules.data.canonical_order import Rows
-from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.estimators import MossRegressor
 from mossrules.frontier import approximate_frontier, solve_frontier
+from mossrules.learning.fit import FittedRules, build_problem, rule_set_of
 from mossrules.learning.stability_levels import Ties
-from mossrules.solver import Options
+from mossrules.solver import Options, Problem
 from mossrules.solver.approximate.coordinate_descent import penalty_grid
 from research.paper.datasets import Dataset
+from research.paper.drawing import PALETTE, Figure, finish, new_figure
 from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import compare, summary_rows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["EXPERIMENT", "Settings", "SweptRegressor"]
 
@@ -83,11 +81,16 @@ class SweptRegressor(MossRegressor):
         self.prices = prices
 
     def _learn(self, rows: Rows | None) -> None:
-        if self.problem_ is None:
+        settings = self.settings()
+        problem = build_problem(self.candidates_, settings)
+        if not isinstance(problem, Problem):
             super()._learn(rows)
             return
-        price = penalty_grid(self.problem_, self.prices)[self.place]
-        self._settle(approximate_frontier(self.problem_, penalties=[price])[0])
+        price = penalty_grid(problem, self.prices)[self.place]
+        solution = approximate_frontier(problem, penalties=[price])[0]
+        rules = rule_set_of(self.candidates_, problem, solution, settings)
+        fitted = FittedRules(settings, self.candidates_, problem, solution, rules)
+        self.__dict__.update(self._attributes(fitted))
 
 
 def tasks(settings: Settings) -> Sequence[str]:
@@ -103,16 +106,7 @@ def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
         X = {name: np.asarray(values)[kept] for name, values in data.X.items()}
         data = replace(data, X=X, y=data.y[kept])
     exact = {
-        share: context.protocol.moss(
-            share,
-            data.X,
-            max_rules=settings.max_rules,
-            seed=settings.seed,
-            jobs=context.jobs,
-            n_trees=settings.n_trees,
-            gap=settings.gap,
-            time_limit=settings.seconds,
-        )
+        share: context.moss(settings, data, share, gap=settings.gap, time_limit=settings.seconds)
         for share in settings.shares
     }
     shared = (
@@ -194,7 +188,7 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
 def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
     """Draw 1 - R2 against Dice, as the paper does, a panel for each dataset."""
     width = 5.2 * len(settings.datasets)
-    figure: Figure = load("matplotlib.figure").Figure(figsize=(width, 4.2), layout="constrained")
+    figure = new_figure(width, 4.2)
     styles = {APPROXIMATE: ("^", "vermillion"), EXACT: ("o", "blue")}
     for place, name in enumerate(settings.datasets, 1):
         ax = figure.add_subplot(1, len(settings.datasets), place)

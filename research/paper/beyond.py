@@ -112,14 +112,7 @@ def _measure(settings: Settings, data: Dataset, context: ExperimentContext) -> l
     default = MossRegressor()
     search = (default.n_bins, default.max_features, default.n_trees)
     limit = settings.measure_seconds
-    sirus = context.protocol.learners(
-        data.X,
-        names=("SIRUS",),
-        max_rules=settings.max_rules,
-        seed=settings.seed,
-        jobs=context.jobs,
-        **_parameters(settings, search),
-    )
+    sirus = context.learners(settings, data, ("SIRUS",), **_parameters(settings, search))
     learners = {
         "MOSS": _moss(
             settings, data, context, search=search, stability=default.stability, time_limit=limit
@@ -145,15 +138,7 @@ def _moss(
     **how: Any,
 ) -> Any:
     """Return MOSS with a search for candidates and a stability; `how` to choose, if not as ever."""
-    return context.protocol.moss(
-        stability,
-        data.X,
-        max_rules=settings.max_rules,
-        seed=settings.seed,
-        jobs=context.jobs,
-        **_parameters(settings, search),
-        **how,
-    )
+    return context.moss(settings, data, stability, **_parameters(settings, search), **how)
 
 
 def _parameters(settings: Settings, search: Search) -> dict[str, Any]:

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mossrules.baselines.registry import METHODS
-from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.estimators import MossRegressor
+from research.paper.drawing import PALETTE, Axes, Figure, finish, new_figure
 from research.paper.framework import Row, TableOf
 from research.paper.measuring import mark_note, marked, mean_of
 from research.paper.published import published_results
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["Choice", "choices", "draw", "published_means", "tables"]
 
@@ -208,7 +203,7 @@ def _each(rows: Sequence[Row]) -> TableOf:
 
 def draw(chosen: Sequence[Row], measured: Sequence[Row]) -> Figure:
     """Draw mean R2 against mean Dice: the paper's learners, ours, and the settings looked at."""
-    figure: Figure = load("matplotlib.figure").Figure(figsize=(7.0, 5.0), layout="constrained")
+    figure = new_figure(7.0, 5.0)
     ax = figure.add_subplot()
     settings = choices(chosen)
     colours = [name for name in PALETTE if name not in ("vermillion", "grey")]

@@ -11,20 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
 
 from sklearn.ensemble import RandomForestRegressor
 
 from mossrules.display.plots import ConsistencyDisplay, StructureDisplay
-from mossrules.display.plots._axes import load
 from mossrules.model import RuleSet
+from research.paper.drawing import Figure, figure_of
 from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import compare, mean_of, model_rows
 from research.paper.numbers import OnNumbers
 from research.paper.protocols import DEFAULT
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["EXPERIMENT", "Settings", "Study"]
 
@@ -90,14 +86,7 @@ def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     forest = RandomForestRegressor(
         settings.forest_trees, max_features=1 / 3, random_state=settings.seed
     )
-    rules = context.protocol.learners(
-        data.X,
-        names=settings.learners,
-        max_rules=study.max_rules,
-        seed=settings.seed,
-        jobs=context.jobs,
-        n_trees=settings.n_trees,
-    )
+    rules = context.learners(settings, data, settings.learners, max_rules=study.max_rules)
     learners = {FOREST: OnNumbers(forest), **rules}
     found = model_rows(compare(context, data, learners, settings.analyses), "analysis")
     return [{"study": task, **row} for row in found]
@@ -123,10 +112,10 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
             accuracy(settings, name, own, blocks),
             TableOf(f"{name}: rules found in every re-analysis", in_words(stable), NOTES),
         ]
-        figures[f"{name}-analyses"] = partial(draw, blocks)
+        figures[f"{name}-analyses"] = partial(figure_of, blocks)
         for learner in (each for each in stable if each.startswith("MOSS")):
             figures[f"{name}-structure-{learner.replace(' ', '-')}"] = partial(
-                draw, stable[learner]
+                figure_of, stable[learner]
             )
     return Presentation(tables, figures)
 
@@ -203,13 +192,6 @@ def in_words(stable: dict[str, StructureDisplay]) -> list[Row]:
         for learner, display in stable.items()
         for rule in display.rules
     ]
-
-
-def draw(display: ConsistencyDisplay | StructureDisplay) -> Figure:
-    """Draw on a figure as large as the rules need."""
-    figure: Any = display.plot().figure_
-    load("matplotlib.pyplot").close(figure)  # it stays with us, and pyplot does not show it
-    return cast("Figure", figure)
 
 
 EXPERIMENT = Experiment(

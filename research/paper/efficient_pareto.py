@@ -28,21 +28,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.exceptions import LicenceLimit, MissingDependency
 from mossrules.frontier import Frontier, FrontierPoint, epsilon_sequence, solve_frontier
 from mossrules.solver import Options, Problem, Status
 from mossrules.solver.options import Master, Method
 from mossrules.statistics import Statistics
 from research.paper.authors import TOLERANCE
+from research.paper.drawing import PALETTE, Figure, finish, new_figure
 from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.generated import COLUMNS, generated_statistics
 from research.paper.solvers import NO_LICENCE, NOT_INSTALLED, contradictions
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = [
     "CASES",
@@ -279,9 +276,7 @@ def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
     cutting = [name for name in there if name.startswith("cutting")][:1]
     cases = [*cutting, *[name for name in there if name.startswith("branch")][-1:]]
     shape = (len(cases), len(sizes))
-    figure: Figure = load("matplotlib.figure").Figure(
-        figsize=(1.0 + 3.4 * shape[1], 0.6 + 2.8 * shape[0]), layout="constrained"
-    )
+    figure = new_figure(1.0 + 3.4 * shape[1], 0.6 + 2.8 * shape[0])
     styles: dict[str, dict[str, Any]] = {
         WITHOUT: {"color": PALETTE["vermillion"], "marker": "^", "label": "each floor by itself"},
         WITH: {"color": PALETTE["blue"], "marker": "o", "label": "with re-use"},

@@ -16,15 +16,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from mossrules.learning.inputs import without as less
+from mossrules.learning.stability_levels import Stability
 from research.harness.reports import Row
 from research.paper.datasets import Dataset, load_dataset
+from research.paper.drawing import Figure
 from research.paper.protocols import Protocol
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["Experiment", "ExperimentContext", "Presentation", "Row", "TableOf"]
 
@@ -43,6 +42,22 @@ class ExperimentContext:
         """Return a dataset, less some columns, its table prepared as the protocol has it."""
         found = load_dataset(name, self.folder)
         return replace(found, X=self.protocol.prepare(reduce(less, without, found.X)))
+
+    def learners(
+        self, settings: Any, data: Dataset, names: Sequence[str], **others: Any
+    ) -> dict[str, Any]:
+        """Return learners for a dataset, as settings have them; `others` come before those."""
+        given = {**self._given(settings), **others}
+        return self.protocol.learners(data.X, names=tuple(names), **given)
+
+    def moss(self, settings: Any, data: Dataset, stability: Stability, **others: Any) -> Any:
+        """Return MOSS at a stability, likewise."""
+        return self.protocol.moss(stability, data.X, **{**self._given(settings), **others})
+
+    def _given(self, settings: Any) -> dict[str, Any]:
+        shared = ("max_rules", "n_trees", "seed")
+        given = {name: getattr(settings, name) for name in shared if hasattr(settings, name)}
+        return {"jobs": self.jobs, **given}
 
 
 @dataclass(frozen=True)

@@ -127,15 +127,7 @@ def model_rows(found: Evaluation, place: str) -> list[Row]:
 
 def problem_of(data: Dataset, context: ExperimentContext, settings: Any) -> Problem:
     """Return the problem of choosing among the candidates of a table, ties kept."""
-    model = context.protocol.moss(
-        1.0,
-        data.X,
-        max_rules=settings.max_rules,
-        seed=settings.seed,
-        jobs=context.jobs,
-        n_trees=settings.n_trees,
-        ties="keep",
-    )
+    model = context.moss(settings, data, 1.0, ties="keep")
     found: Problem = model.fit(data.X, data.y).problem_
     return found
 

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
 
 from mossrules.display.plots import ConsistencyDisplay
-from mossrules.display.plots._axes import load
 from mossrules.model import RuleSet
+from research.paper.drawing import figure_of
 from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import compare, mean_of, model_rows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["EXPERIMENT", "Settings"]
 
@@ -45,14 +41,7 @@ def tasks(settings: Settings) -> list[str]:
 def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each learner and split, with the rule set itself."""
     data = context.load(task)
-    learners = context.protocol.learners(
-        data.X,
-        names=settings.learners,
-        max_rules=settings.max_rules,
-        seed=settings.seed,
-        jobs=context.jobs,
-        n_trees=settings.n_trees,
-    )
+    learners = context.learners(settings, data, settings.learners)
     found = model_rows(compare(context, data, learners, settings.splits), "split")
     return [{"dataset": task, **row} for row in found]
 
@@ -84,7 +73,7 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
     )
     return Presentation(
         [TableOf("Fit, and rules that come out again", beside, [note])],
-        {"motivating": lambda: draw(display)},
+        {"motivating": lambda: figure_of(display)},
     )
 
 
@@ -100,13 +89,6 @@ def consistency(settings: Settings, rows: Sequence[Row]) -> ConsistencyDisplay:
             for name in settings.learners
         }
     )
-
-
-def draw(display: ConsistencyDisplay) -> Figure:
-    """Draw the blocks on a figure as large as they need."""
-    figure: Any = display.plot().figure_
-    load("matplotlib.pyplot").close(figure)  # it stays with us, and pyplot does not show it
-    return cast("Figure", figure)
 
 
 EXPERIMENT = Experiment(

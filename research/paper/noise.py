@@ -54,15 +54,7 @@ def tasks(settings: Settings) -> Sequence[str]:
 def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     """Return one row for each learner."""
     data = context.load(task)
-    learners = context.protocol.learners(
-        data.X,
-        names=settings.learners,
-        max_rules=settings.max_rules,
-        seed=settings.seed,
-        jobs=context.jobs,
-        n_trees=settings.n_trees,
-        generator=settings.generator,
-    )
+    learners = context.learners(settings, data, settings.learners, generator=settings.generator)
     return summary_rows(data, compare(context, data, learners, settings.folds))
 
 

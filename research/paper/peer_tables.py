@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.evaluation.agreement import SAME_ROWS
+from research.paper.drawing import COLOURS, MARKERS, Figure, finish, new_figure
 from research.paper.framework import Presentation, Row, TableOf
 from research.paper.measuring import mark_note, marked, mean_of
 from research.paper.peer_packages import PEERS, VARIABLE
 from research.paper.peer_rules import BINS
 from research.paper.protocols import DEFAULT
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 __all__ = ["draw", "means", "present"]
 
-COLOURS = tuple(PALETTE.values())
-MARKERS = "osD^vPX*"
 SAME = (
     "Rules with the same features and the same ranges of bins are the same. Ours are made on bins, "
     f"and compared on these. A threshold of another package stands for the nearest of the cuts "
@@ -122,7 +117,7 @@ def means(rows: Sequence[Row]) -> list[Row]:
 
 def draw(lines: Sequence[Row]) -> Figure:
     """Draw accuracy against stability, and what a fit takes."""
-    figure: Figure = load("matplotlib.figure").Figure(figsize=(10.0, 4.2), layout="constrained")
+    figure = new_figure(10.0, 4.2)
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     for place, line in enumerate(lines):
         colour = COLOURS[place % len(COLOURS)]

@@ -154,14 +154,7 @@ def _as_it_is(X: Any) -> Any:
 def our_learners(settings: Settings, data: Dataset, context: ExperimentContext) -> dict[str, Any]:
     """Return our learners on one thread; medians are not theirs to fill, as folds have them."""
     names = dict.fromkeys(DEFAULT if name == INNER else name for name in settings.ours)
-    found = context.protocol.learners(
-        data.X,
-        names=tuple(names),
-        max_rules=settings.max_rules,
-        seed=settings.seed,
-        jobs=1,
-        n_trees=settings.n_trees,
-    )
+    found = context.learners(settings, data, tuple(names), jobs=1)
     bare = {
         name: model.learner if isinstance(model, MedianFilled) else model
         for name, model in found.items()

@@ -61,14 +61,7 @@ def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     kinds = []
     for size, name in product(sizes, names):
         limit = {"time_limit": settings.seconds} if name in (DEFAULT, *MOSS) else {}
-        given: dict[str, Any] = {"seed": settings.seed, "jobs": context.jobs, **limit}
-        model = context.protocol.learners(
-            data.X,
-            names=(name,),
-            max_rules=size,
-            n_trees=settings.n_trees,
-            **given,
-        )[name]
+        model = context.learners(settings, data, (name,), max_rules=size, **limit)[name]
         learners[f"{name}, {size} rules"] = model
         kinds.append({"learner": name, "max_rules": size})
     found = summary_rows(data, compare(context, data, learners, settings.folds))

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from mossrules.display.plots._axes import PALETTE, finish, load
+from research.paper.drawing import COLOURS, MARKERS, PALETTE, Axes, Figure, finish, new_figure
 from research.paper.performance_tables import Difference, Rank
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 __all__ = ["draw_differences", "draw_ranks"]
-
-COLOURS = tuple(PALETTE.values())
-MARKERS = "osD^vPX*"
 
 
 def draw_ranks(ranks: Sequence[Rank]) -> Figure:
     """Draw the mean rank in accuracy against that in stability; the paper's are hollow."""
-    figure: Figure = load("matplotlib.figure").Figure(figsize=(7.6, 4.4), layout="constrained")
+    figure = new_figure(7.6, 4.4)
     ax = figure.add_subplot()
     for place, rank in enumerate(ranks):
         colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
@@ -52,7 +45,7 @@ def draw_ranks(ranks: Sequence[Rank]) -> Figure:
 
 def draw_differences(differences: Sequence[Difference]) -> Figure:
     """Draw each distribution, ours above the paper's."""
-    figure: Figure = load("matplotlib.figure").Figure(figsize=(7.6, 7.2), layout="constrained")
+    figure = new_figure(7.6, 7.2)
     for place, (each, ax) in enumerate(
         zip(differences, figure.subplots(len(differences), 1, squeeze=False)[:, 0], strict=True)
     ):

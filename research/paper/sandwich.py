@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from mossrules.display.plots._axes import PALETTE, finish, load
 from research.paper.authors import TOLERANCE
+from research.paper.drawing import PALETTE, Figure, finish, new_figure
 from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import problem_of
 from research.paper.solvers import (
@@ -27,9 +27,6 @@ from research.paper.solvers import (
     contradictions,
     measure_down,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["EXPERIMENT", "Settings"]
 
@@ -117,7 +114,7 @@ STYLES = {
 
 def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
     """Draw seconds of one integer program, and of whole solves, against the floor."""
-    figure: Figure = load("matplotlib.figure").Figure(figsize=(10.4, 4.4), layout="constrained")
+    figure = new_figure(10.4, 4.4)
     panels = (
         ("cpu_seconds_per_master", "CPU seconds of one integer program"),
         ("cpu_seconds", "CPU seconds of the whole solve"),

@@ -49,14 +49,7 @@ def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
     learners: dict[str, Any] = {}
     for name in settings.learners if context.protocol.is_paper else settings.ours:
         limit = {"time_limit": settings.seconds} if name in (DEFAULT, *MOSS) else {}
-        given: dict[str, Any] = {"seed": settings.seed, "jobs": context.jobs, **limit}
-        learners |= context.protocol.learners(
-            data.X,
-            names=(name,),
-            max_rules=settings.max_rules,
-            n_trees=settings.n_trees,
-            **given,
-        )
+        learners |= context.learners(settings, data, (name,), **limit)
     rows = []
     for kind, varies in KINDS.items():
         found = compare(context, data, learners, settings.folds, vary_seed=varies)

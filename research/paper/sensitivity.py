@@ -45,14 +45,8 @@ def measure(
     """Return one row for each value; all values choose from the same candidates of a fold."""
     data = context.load(task)
     learners = {
-        f"{value:g}": context.protocol.moss(
-            "high",
-            data.X,
-            seed=settings.seed,
-            jobs=context.jobs,
-            n_trees=settings.n_trees,
-            time_limit=settings.seconds,
-            **parameters,
+        f"{value:g}": context.moss(
+            settings, data, "high", time_limit=settings.seconds, **parameters
         )
         for value, parameters in values.items()
     }

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mossrules._typing import IntArray
-from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.frontier import solve_frontier
 from mossrules.solver import Problem
+from research.paper.drawing import PALETTE, Figure, finish, new_figure
 from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.measuring import problem_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["EXPERIMENT", "Settings", "windows"]
 
@@ -118,7 +115,7 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
 
 def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
     """Draw the windows over the frontier."""
-    figure: Figure = load("matplotlib.figure").Figure(figsize=(6.4, 4.4), layout="constrained")
+    figure = new_figure(6.4, 4.4)
     ax = figure.add_subplot()
     points = {
         kind: [(row["stability"], row["loss"]) for row in rows if row["kind"] == kind]

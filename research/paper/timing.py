@@ -14,12 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from statistics import geometric_mean, mean, pstdev
-from typing import TYPE_CHECKING
 
-from mossrules.display.plots._axes import PALETTE, finish, load
 from mossrules.frontier import epsilon_sequence
 from mossrules.solver import Problem
 from research.paper.authors import TOLERANCE
+from research.paper.drawing import PALETTE, Figure, finish, new_figure
 from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf
 from research.paper.generated import COLUMNS, generated_statistics
 from research.paper.protocols import FEW_ROWS, GAMMAS
@@ -32,9 +31,6 @@ from research.paper.solvers import (
     contradictions,
     measure_down,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["EXPERIMENT", "PUBLISHED", "Settings"]
 
@@ -209,7 +205,7 @@ COLOURS = ("blue", "sky", "vermillion", "orange", "green", "purple")
 def draw(settings: Settings, rows: Sequence[Row]) -> Figure:
     """Draw the CPU seconds of each floor by size, a panel for each gamma; hollow where cut off."""
     width = 1.0 + 5.4 * len(settings.gammas)
-    figure: Figure = load("matplotlib.figure").Figure(figsize=(width, 5.0), layout="constrained")
+    figure = new_figure(width, 5.0)
     first = None
     for place, strength in enumerate(settings.gammas, 1):
         ax = figure.add_subplot(1, len(settings.gammas), place, sharey=first)

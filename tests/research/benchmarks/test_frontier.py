@@ -9,12 +9,10 @@ import pytest
 from mossrules.frontier import Frontier, FrontierPoint, epsilon_sequence, solve_frontier
 from mossrules.solver import Options, Problem, Status, solve
 from mossrules.statistics import Statistics
-from research.benchmarks import ablation, frontier
-from research.benchmarks import authors_frontier as authors
+from research.benchmarks import ablation, authors, frontier
 from research.benchmarks._data import OPENML
-from research.benchmarks._generated import generated_pool
-from research.benchmarks._pools import DATASETS, MAX_RULES, Pool
-from research.benchmarks.authors_solver import MOST_CUTS, AuthorsResult
+from research.benchmarks._pools import DATASETS, MAX_RULES, Pool, generated_pool
+from research.benchmarks.authors import MOST_CUTS, AuthorsResult
 from research.harness.reports import Skipped, show
 from support.oracles import brute_force
 
@@ -57,7 +55,7 @@ def test_the_authors_way_down_ends_at_the_best_selection_of_every_floor(statisti
     """Without a tolerance each floor ends at the optimum of brute force, and cuts are kept."""
     pytest.importorskip("gurobipy")
     floors = epsilon_sequence(statistics.counts, 4).tolist()
-    found = authors.descend(statistics, floors, max_rules=4, gamma=0.1, tolerance=1e-6, threads=1)
+    found = authors.descend(problem, floors, tolerance=1e-6, threads=1)
     assert len(found) == len(floors)
     for floor, result in zip(floors, found, strict=True):
         at_floor = problem.at(floor)
@@ -67,19 +65,19 @@ def test_the_authors_way_down_ends_at_the_best_selection_of_every_floor(statisti
         assert result.loss == pytest.approx(brute_force(at_floor)[0], rel=2e-3)
 
 
-def test_cuts_of_higher_floors_save_masters_at_lower_ones(statistics):
+def test_cuts_of_higher_floors_save_masters_at_lower_ones(statistics, problem):
     """The last floor alone needs more integer programs than after all others."""
     pytest.importorskip("gurobipy")
     floors = epsilon_sequence(statistics.counts, 4).tolist()
-    settings = {"max_rules": 4, "gamma": 0.1, "tolerance": 1e-6, "threads": 1}
-    (alone,) = authors.descend(statistics, floors[-1:], **settings)
-    assert authors.descend(statistics, floors, **settings)[-1].masters < alone.masters
+    settings = {"tolerance": 1e-6, "threads": 1}
+    (alone,) = authors.descend(problem, floors[-1:], **settings)
+    assert authors.descend(problem, floors, **settings)[-1].masters < alone.masters
 
 
-def test_the_authors_way_down_without_time_finishes_nothing(statistics):
+def test_the_authors_way_down_without_time_finishes_nothing(problem):
     """It ends at the first floor, with a gap and a selection all the same."""
     pytest.importorskip("gurobipy")
-    (result,) = authors.descend(statistics, [30, 20], max_rules=4, gamma=0.1, limit=0.0)
+    (result,) = authors.descend(problem, [30, 20], limit=0.0)
     assert not result.finished
     assert result.gap > 0
     assert len(result.support) == 4

@@ -9,7 +9,7 @@ from mossrules.solver import Problem
 from mossrules.statistics import Statistics
 from research.benchmarks import rivals, solver
 from research.benchmarks._pools import LARGEST, Pool, scale_rows
-from research.benchmarks.authors_solver import cutting_plane, tangent
+from research.benchmarks.authors import cutting_plane
 from research.harness.reports import Bound
 from support.oracles import brute_force
 
@@ -41,32 +41,13 @@ def test_scaled_rows_scale_the_loss(statistics):
     assert after == pytest.approx(copies * before)
 
 
-def test_the_tangent_of_the_authors_way_is_that_of_the_problem(statistics):
-    """Loss and gradient are the plain ones."""
-    problem = Problem(statistics, max_rules=4, gamma=0.1)
-    support = np.array([1, 2, 7, 9])
-    loss, gradient = tangent(statistics, 0.1, support)
-    indicator = np.zeros(problem.m)
-    indicator[support] = 1.0
-    assert loss == pytest.approx(problem.loss(support))
-    np.testing.assert_allclose(gradient, problem.gradient(indicator))
-
-
 @pytest.mark.parametrize("share", [0.5, 0.8, 1.0])
 def test_the_authors_way_finds_the_best_selection(statistics, share):
     """Without a tolerance the cutting plane ends at the optimum of brute force."""
     pytest.importorskip("gurobipy")
     problem = Problem(statistics, max_rules=4, gamma=0.1)
     problem = problem.at(int(share * problem.max_stability_unlimited))
-    found = cutting_plane(
-        statistics,
-        max_rules=4,
-        gamma=0.1,
-        floor=problem.min_stability,
-        tolerance=1e-6,
-        limit=60.0,
-        threads=1,
-    )
+    found = cutting_plane(problem, tolerance=1e-6, limit=60.0, threads=1)
     assert found.finished
     assert problem.is_feasible(found.support)
     assert found.loss == pytest.approx(problem.loss(found.support))
@@ -76,7 +57,7 @@ def test_the_authors_way_finds_the_best_selection(statistics, share):
 def test_the_authors_way_without_time_says_that_it_did_not_finish(statistics):
     """A limit leaves a gap, and a selection all the same."""
     pytest.importorskip("gurobipy")
-    found = cutting_plane(statistics, max_rules=4, gamma=0.1, floor=0, limit=1e-9)
+    found = cutting_plane(Problem(statistics, max_rules=4, gamma=0.1), limit=1e-9)
     assert not found.finished
     assert found.gap > 0
     assert len(found.support) == 4
