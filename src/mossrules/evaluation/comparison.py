@@ -25,7 +25,7 @@ from mossrules.evaluation.record import Record
 from mossrules.evaluation.results import Evaluation, LearnerFold
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.learning.inputs import read_labelled, read_training
-from mossrules.progress import progress_line
+from mossrules.progress import check_listener
 from mossrules.solver.search.branch_and_bound import compile_kernels
 
 __all__ = ["evaluate"]
@@ -126,8 +126,7 @@ def evaluate(
     check_choice("identity", identity, get_args(Identity))
     if check_number("overlap", overlap) > 1:
         raise InvalidParameter(f"overlap is {overlap!r}; pass a share of rows in (0, 1].")
-    if progress is not None and not callable(progress):
-        raise InvalidParameter("progress must be a function of one EvaluationProgress, or None.")
+    check_listener(progress, "EvaluationProgress")
     check_choice("engine", engine, get_args(Engine))
     if isinstance(X, str | os.PathLike) or (isinstance(X, Table) and X.parts):
         raise UnsupportedType(
@@ -152,8 +151,7 @@ def evaluate(
         threads = resolve_n_jobs(n_jobs) // jobs
     run = FoldRun(len(splits), len(wanted), jobs)
     work = _FoldWork(wanted, rows, source, threads, run, record)
-    with progress_line(verbose, len(splits) * len(wanted), "evaluation") as show:
-        run.listeners = [listener for listener in (progress, show) if listener is not None]
+    with run.shown(progress, verbose=verbose):
         folds = send(work, splits) if engine == "dask" else run.over(work, splits)
     return Evaluation(
         tuple(result for of_learner in zip(*folds, strict=True) for result in of_learner),

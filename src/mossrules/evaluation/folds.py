@@ -6,8 +6,9 @@ how far things are, and to stop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Lock
 from typing import Any, TypeVar
@@ -19,7 +20,7 @@ from mossrules._checks import check_integer
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.canonical_order import Rows
 from mossrules.exceptions import InvalidParameter
-from mossrules.progress import Clock
+from mossrules.progress import Clock, telling
 
 __all__ = ["EvaluationProgress", "FoldRun", "Listener", "Split", "split_rows"]
 
@@ -149,7 +150,7 @@ class FoldRun:
     folds: int
     steps: int  # of each fold
     jobs: int  # folds at a time
-    listeners: list[Listener] = field(default_factory=list)
+    tell_all: Listener | None = None
     clock: Clock = field(default_factory=lambda: Clock(None))
     done: dict[int, int] = field(default_factory=dict)  # steps, by fold
     lock: Lock = field(default_factory=Lock)
@@ -170,6 +171,13 @@ class FoldRun:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
+    @contextmanager
+    def shown(self, listener: Listener | None, *, verbose: bool) -> Iterator[None]:
+        """Tell a listener, and a line in the terminal, of each step while the block runs."""
+        total = self.folds * self.steps
+        with telling(listener, verbose=verbose, total=total, title="evaluation") as self.tell_all:
+            yield
+
     def check(self) -> None:
         """End the work on a fold if another one has failed."""
         if self.stop.is_set():
@@ -186,6 +194,5 @@ class FoldRun:
                 seconds=self.clock.elapsed(),
                 learner=method,
             )
-            # Within the lock: lines of two threads would mix.
-            for listener in self.listeners:
-                listener(progress)
+            if self.tell_all is not None:  # within the lock: lines of two threads would mix
+                self.tell_all(progress)

@@ -30,7 +30,7 @@ from mossrules.learning.log_loss import LogLoss
 from mossrules.learning.method import RuleMethod
 from mossrules.learning.stability_levels import at_stability, read_shares
 from mossrules.model import RuleSet
-from mossrules.progress import Clock, progress_line
+from mossrules.progress import Clock, check_listener
 from mossrules.solver import Snapshot, Solution, Status
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.search.branch_and_bound import compile_kernels
@@ -117,8 +117,7 @@ def evaluate_frontier(
             f"estimator is a {type(estimator).__name__}; pass a MossRegressor or MossClassifier, "
             "which have a trade-off to look at."
         )
-    if progress is not None and not callable(progress):
-        raise InvalidParameter("progress must be a function of one EvaluationProgress, or None.")
+    check_listener(progress, "EvaluationProgress")
     if time_limit is not None:
         check_number("time_limit", time_limit)
     check_number("gap", gap, minimum=0.0)
@@ -177,8 +176,7 @@ def cross_validate(
     settings = settings.but(search=search, target=None, n_jobs=threads // jobs)
     run = FoldRun(len(splits), len(shares), jobs)
     work = _FoldWork(run, settings, rows, shares, _SharedTime(run, time_limit))
-    with progress_line(verbose, len(splits) * len(shares), "evaluation") as show:
-        run.listeners = [listener for listener in (progress, show) if listener is not None]
+    with run.shown(progress, verbose=verbose):
         found = run.over(work, splits)
     rules = frozenset[Rule]().union(*(candidates.pool.rules for candidates, _ in found))
     return FrontierEvaluation.of(
