@@ -54,6 +54,7 @@ ROW_TYPES = (  # classes that hold rows, between a table and the forest
     "StreamedLabels",
     "TrainingRows",
     "RowChunk",
+    "Chunk",
     "EncodedTable",
     "EncodedChunk",
 )

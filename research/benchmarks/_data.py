@@ -13,6 +13,7 @@ from mossrules import find_candidates
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.generators import ForestGenerator
 from mossrules.candidates.search import encode_rows
+from mossrules.data.rows import Rows
 from mossrules.data.table import split_target
 from research.harness.clone import DATA
 from research.harness.measuring import THREADS
@@ -54,14 +55,10 @@ def encode(X: Any, y: Floats) -> EncodedTable:
     """Return the table as the forest and the statistics see it."""
     table, target = split_target(X, y)
     return encode_rows(
-        table,
-        target,
-        None,
+        Rows.from_table(table, target, keeps_order=True, n_jobs=THREADS),
         ForestGenerator(),
         n_bins=10,
-        chunk_rows=None,
         n_jobs=THREADS,
-        progress=None,
     )
 
 

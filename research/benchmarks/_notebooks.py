@@ -27,7 +27,7 @@ from mossrules.candidates.generators import ForestGenerator
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.rules import Rule, condition_of_step
 from mossrules.candidates.search import Candidates, encode_rows
-from mossrules.data.canonical_order import Rows
+from mossrules.data.rows import Rows
 from mossrules.data.table import Table
 from mossrules.learning.fit import build_problem
 from mossrules.learning.squared_error import refit_weights
@@ -295,14 +295,9 @@ class UncountedTerms:
 def encoded(rows: Rows, source: ForestGenerator) -> EncodedTable:
     """Return rows as a forest sees them."""
     return encode_rows(
-        rows.table,
-        rows.target,
-        rows.weights,
+        Rows.from_table(rows.table, rows.target, rows.weights, keeps_order=True),
         source,
         n_bins=BINS,
-        chunk_rows=None,
-        n_jobs=1,
-        progress=None,
     )
 
 

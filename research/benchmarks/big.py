@@ -109,21 +109,24 @@ def write_rows(path: str, n_rows: int) -> None:
 def measure(path: str, n_trees: int = N_TREES) -> dict[str, Any]:
     """Return the seconds of each step from a file to a rule set, and the peak memory."""
     from mossrules import MossRegressor  # noqa: PLC0415  nothing heavy in the parent
-    from mossrules.learning.candidate_search import find_in_rows, generation  # noqa: PLC0415
-    from mossrules.learning.inputs import stream_training  # noqa: PLC0415
+    from mossrules.data.rows import read_rows  # noqa: PLC0415
+    from mossrules.learning.candidate_search import (  # noqa: PLC0415
+        find_in_rows,
+        search_parameters,
+    )
 
     warm_up()
     model = MossRegressor(n_trees=n_trees, n_jobs=THREADS)
     ends: dict[str, float] = {}
     with PeakMemory() as peak:
         started = time.perf_counter()
-        rows = stream_training(model, path, "y", None)
+        rows = read_rows(path, "y")
         ends["numbering rows"] = time.perf_counter()
 
         def listen(stage: str, _done: int, _total: int) -> None:
             ends[stage] = time.perf_counter()
 
-        candidates = find_in_rows(rows, progress=listen, **generation(model))
+        candidates = find_in_rows(rows, progress=listen, **search_parameters(model))
         model.fit_candidates(candidates)
         ends["choosing rules"] = time.perf_counter()
     begins = [started, *ends.values()]

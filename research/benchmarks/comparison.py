@@ -19,9 +19,8 @@ from sklearn.model_selection import KFold
 
 from mossrules.baselines.registry import METHODS
 from mossrules.candidates.search import Candidates
-from mossrules.data.canonical_order import Rows
+from mossrules.data.rows import Rows, read_rows
 from mossrules.learning.candidate_search import find_in_rows
-from mossrules.learning.inputs import read_training
 from mossrules.stability import empirical_stability
 from research.benchmarks._comparison_page import (
     BASE,
@@ -223,7 +222,7 @@ def folds_of(name: str, setting: Setting, n_folds: int, n_trees: int) -> Iterato
             parts = [ranked(part) for part in parts]
         elif setting.ranks == "training":
             parts = [ranked(parts[0]), ranked_as(parts[1], parts[0])]
-        rows = read_training(protocol_for("paper").moss("high", X), parts[0], y[train], None)
+        rows = read_rows(parts[0], y[train])
         candidates = find_in_rows(
             rows, n_trees=n_trees, n_bins=10, max_features=1 / 3, random_state=setting.seed
         )

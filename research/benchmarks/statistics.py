@@ -12,7 +12,7 @@ from mossrules.candidates.forest import grow_forest
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.statistics import activations, compute_statistics
 from mossrules.data.chunks import row_ranges
-from mossrules.data.rows import rows_of_table
+from mossrules.data.rows import Rows
 from mossrules.data.table import split_target
 from mossrules.statistics import Statistics
 from research.benchmarks._data import Floats, encode, warm_up
@@ -95,7 +95,9 @@ def make_instance(n_rows: int, n_rules: int) -> Instance:
     data = encode(X, y)
     few = min(n_rows, FOREST_ROWS)
     table, target = split_target(X[:few], y[:few])
-    head = encode_table(rows_of_table(table, row_ranges(few), target), data.binning)
+    head = encode_table(
+        Rows.from_table(table, target, spans=row_ranges(few), keeps_order=True), data.binning
+    )
     forest = grow_forest(head, n_trees=1_000, max_depth=3, seed=SEED, n_jobs=THREADS)
     pool = CandidatePool.from_paths(forest.paths(), data.binning, forest.n_trees).cap(n_rules)
     if len(pool) < n_rules:

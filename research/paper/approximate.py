@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mossrules.data.canonical_order import Rows
+from mossrules.data.rows import Rows
 from mossrules.estimators import MossRegressor
 from mossrules.frontier import approximate_frontier, solve_frontier
 from mossrules.learning.fit import FittedRules, build_problem, rule_set_of

@@ -16,11 +16,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from mossrules.data.rows import read_rows
 from mossrules.estimators import MossRegressor
 from mossrules.evaluation.folds import Split, split_rows
-from mossrules.learning.inputs import read_training
 from mossrules.learning.stability_levels import Stability
 from research.paper.beyond_tables import draw, tables
 from research.paper.datasets import NUMBERS_OF, Dataset
@@ -100,7 +99,7 @@ def _choose(settings: Settings, data: Dataset, context: ExperimentContext) -> li
 
 def inner_folds(settings: Settings, data: Dataset, outer: int) -> list[Split]:
     """Return folds of the training rows of a fold of the measurement, as positions in the table."""
-    rows = read_training(BaseEstimator(), data.X, data.y, None)
+    rows = read_rows(data.X, data.y, whole=True)
     train, _ = split_rows(rows, settings.folds)[outer]
     positions = rows.origin[train]
     dealt = np.arange(len(positions)) % settings.folds

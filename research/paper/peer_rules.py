@@ -21,8 +21,7 @@ import numpy as np
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.candidates.cuts import fit_binning
 from mossrules.candidates.rules import OPEN, Range, Rule
-from mossrules.data.chunks import row_ranges
-from mossrules.data.rows import rows_of_table
+from mossrules.data.rows import Rows
 from mossrules.data.table import Table
 from research.paper.protocols import one_hot
 
@@ -45,7 +44,7 @@ class Cuts:
         """Learn them from training rows, categories as columns of 0 and 1."""
         columns = one_hot(Table.from_any(X))
         table = Table.from_any(columns)
-        binning = fit_binning(rows_of_table(table, row_ranges(table.n_rows)), n_bins=BINS)
+        binning = fit_binning(Rows.from_table(table, None, keeps_order=True), n_bins=BINS)
         values = {name: np.sort(each[~np.isnan(each)]) for name, each in columns.items()}
         return cls(
             values,

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from mossrules._cached import cached_property
 from mossrules._typing import CodeArray, FloatArray, IntArray
 from mossrules.candidates.rules import Rule
+from mossrules.data.rows import read_rows
 from mossrules.evaluation.agreement import SAME_ROWS, matches, pairwise
 from mossrules.evaluation.folds import split_rows
 from mossrules.evaluation.learners import Source
 from mossrules.exceptions import SolveLimitWarning
-from mossrules.learning.inputs import read_training
 from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability import Agreement
 from research.harness.processes import ask
@@ -134,7 +134,7 @@ class Found:
 
 def folds_of(data: Dataset, n_folds: int, *, fill: bool) -> Iterator[Fold]:
     """Give the folds that every experiment has, with medians for gaps if they are to be filled."""
-    rows = read_training(BaseEstimator(), data.X, data.y, None)
+    rows = read_rows(data.X, data.y, whole=True)
     source = Source(data.X, None)
 
     def part(positions: IntArray) -> tuple[Any, FloatArray]:

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from mossrules import MossRegressor, RuleSet, evaluate_frontier
-from mossrules.estimators import candidates_for, generation
+from mossrules.estimators import candidates_for, search_parameters
 from mossrules.evaluation.frontier_evaluation import SelectionCriterion
 from mossrules.stability import empirical_stability
 from research.benchmarks._data import read_mixed
@@ -47,7 +47,7 @@ def measure(name: str) -> dict[object, tuple[float, float, float]]:
         inner = evaluate_frontier(
             model, X.iloc[train], y[train], cv=FOLDS, points=POINTS, time_limit=SECONDS
         )
-        candidates = candidates_for(X.iloc[train], y[train], **generation(model))
+        candidates = candidates_for(X.iloc[train], y[train], **search_parameters(model))
         for choice in CHOICES:
             stability = choice if choice in FIXED else inner.choose(choice).share
             model.set_params(stability=stability).fit_candidates(candidates)

@@ -13,7 +13,7 @@ from mossrules.baselines.designs import Design
 from mossrules.baselines.paths import largest_alpha, lasso_path, solve_lasso
 from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import find_in_rows, generation
+from mossrules.learning.candidate_search import find_in_rows, search_parameters
 
 
 @st.composite
@@ -146,7 +146,7 @@ class FirstRules(BaselineRegressor):
         self.n_jobs = n_jobs
 
     def _find_own(self, rows):
-        return find_in_rows(rows, **generation(self) | {"max_depth": 1})
+        return find_in_rows(rows, **search_parameters(self) | {"max_depth": 1})
 
     def _choose(self, candidates, rows):
         self.saw_rows_ = rows is not None
@@ -179,7 +179,9 @@ def test_candidates_found_before_give_the_same_model(diabetes):
     """A fit is the search for candidates and then fit_candidates; only fit shows rows."""
     X, y = diabetes
     model = FirstRules(random_state=5).fit(X, y)
-    again = clone(model).fit_candidates(candidates_for(X, y, **generation(model)), target="target")
+    again = clone(model).fit_candidates(
+        candidates_for(X, y, **search_parameters(model)), target="target"
+    )
     assert again.rules_.to_json() == model.rules_.to_json()
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert model.saw_rows_

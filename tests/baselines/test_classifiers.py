@@ -13,7 +13,7 @@ from mossrules.candidates.statistics import rule_columns
 from mossrules.data.table import Table
 from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import generation
+from mossrules.learning.candidate_search import search_parameters
 
 THREE = (SirusClassifier, RuleFitClassifier, GlrmClassifier)
 
@@ -103,7 +103,7 @@ def test_candidates_found_before_give_the_same_model(tumours):
         again = clone(model).fit(X.iloc[order], y.iloc[order])
         assert again.rules_.to_json() == model.rules_.to_json()
         s = is_second(model, y)
-        found = candidates_for(X, s, w, **generation(model))
+        found = candidates_for(X, s, w, **search_parameters(model))
         other = clone(model).fit_candidates(found, classes=model.classes_)
         np.testing.assert_allclose(other.predict_proba(X), model.predict_proba(X))
         assert (other.predict(X) == model.predict(X)).all()

@@ -21,7 +21,7 @@ from mossrules.baselines.paths import PathPoint, follow_path
 from mossrules.candidates.forest import grow_forest
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.rules import Range, Rule
-from mossrules.estimators import candidates_for, generation
+from mossrules.estimators import candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning.stability_levels import count_untied
 from support.oracles import encode, generalised_lasso_bound, holds
@@ -446,7 +446,7 @@ def test_a_fit_is_a_search_and_a_choice(diabetes):
     """Candidates found before give the same bits, and so do rows in another order."""
     X, y = diabetes
     model = FireRegressor(n_trees=60, random_state=7).fit(X, y)
-    candidates = candidates_for(X, y, **generation(model))
+    candidates = candidates_for(X, y, **search_parameters(model))
     again = clone(model).fit_candidates(candidates, target="target")
     assert again.rules_.to_json() == model.rules_.to_json()
     order = np.random.default_rng(0).permutation(len(y))

@@ -24,7 +24,7 @@ from mossrules.baselines.paths import solve_closely
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.rules import Levels, Range, Rule
 from mossrules.candidates.statistics import compute_statistics
-from mossrules.estimators import candidates_for, generation
+from mossrules.estimators import candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning.stability_levels import count_untied
 from support.oracles import encode, holds
@@ -385,7 +385,7 @@ def test_a_fit_is_a_search_and_a_choice(diabetes):
         model = GlrmRegressor(source=source, n_trees=60, random_state=7).fit(X, y)
         shuffled = clone(model).fit(X.iloc[order], y.iloc[order])
         assert shuffled.rules_.to_json() == model.rules_.to_json()
-    candidates = candidates_for(X, y, **generation(model))
+    candidates = candidates_for(X, y, **search_parameters(model))
     again = GlrmRegressor().fit_candidates(candidates, target="target")
     expected = GlrmRegressor(n_trees=60, random_state=7).fit(X, y)
     assert again.rules_.to_json() == expected.rules_.to_json()

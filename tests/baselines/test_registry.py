@@ -3,7 +3,7 @@ import pytest
 from mossrules import MossClassifier, MossRegressor
 from mossrules.baselines.registry import BASELINES, METHODS, MOSS, baselines_like, make_methods
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import GENERATION
+from mossrules.learning.candidate_search import SEARCH_PARAMETERS
 
 
 @pytest.mark.parametrize("classes", [False, True])
@@ -32,4 +32,4 @@ def test_baselines_look_for_rules_as_a_model_does(kind):
     assert set(found) == set(BASELINES) - ({"FIRE"} if kind is MossClassifier else set())
     for method in found.values():
         assert method.max_rules == 7
-        assert all(getattr(method, name) == getattr(model, name) for name in GENERATION)
+        assert all(getattr(method, name) == getattr(model, name) for name in SEARCH_PARAMETERS)

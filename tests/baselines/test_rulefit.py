@@ -17,8 +17,8 @@ from mossrules.candidates.generators import Generator, tree_paths
 from mossrules.candidates.rules import Rule, condition_of_step
 from mossrules.candidates.search import encode_rows
 from mossrules.candidates.statistics import rule_columns
-from mossrules.data.canonical_order import Rows, settle_rows
 from mossrules.data.chunks import row_ranges
+from mossrules.data.rows import Rows
 from mossrules.data.table import Table
 from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidColumn, InvalidParameter, SolveLimitWarning
@@ -68,7 +68,7 @@ def mixed_table(seed=0, n=150):
 
 def rows_as_given(X, y, weights=None):
     """Return rows to learn from in the order that they have."""
-    return Rows(Table.from_any(X), y, weights, origin=np.arange(len(y)), given=y)
+    return Rows.from_table(Table.from_any(X), y, weights, keeps_order=True)
 
 
 @parametrize_with_checks(
@@ -177,7 +177,7 @@ def test_the_paper_may_take_means_of_the_first_tree(diabetes):
     X, y = diabetes
     model = RuleFitRegressor(8, variant="paper", means="first", n_trees=60, random_state=1)
     model.fit(X, y)
-    rows = settle_rows(Table.from_any(X), y.to_numpy(), None)
+    rows = Rows.from_table(Table.from_any(X), y.to_numpy())
     M = holds(model.candidates_, X) * first_tree_means(model.candidates_, rows, 1)
     fit = Lasso(model.alpha_, fit_intercept=False, **LIMIT).fit(M, scaled(y))
     chosen = np.flatnonzero(np.abs(fit.coef_) > 1e-6)
@@ -362,9 +362,11 @@ def test_columns_keep_their_type():
 
 def encoded(X, y, **options):
     """Return a table as trees see it."""
-    table = Table.from_any(X)
-    return encode_rows(table, y.to_numpy(), options.get("weights"), BoostedTrees(), n_bins=10,
-                       chunk_rows=40, n_jobs=1, progress=None)  # fmt: skip
+    spans = row_ranges(len(X), chunk_rows=40)
+    rows = Rows.from_table(
+        Table.from_any(X), y.to_numpy(), options.get("weights"), spans=spans, keeps_order=True
+    )
+    return encode_rows(rows, BoostedTrees(), n_bins=10)
 
 
 def test_rules_hold_where_rows_end_up():

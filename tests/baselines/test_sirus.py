@@ -27,8 +27,8 @@ from mossrules.baselines.frequent_rules import (
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import OPEN, Levels, Range
 from mossrules.candidates.statistics import rule_columns
-from mossrules.data.canonical_order import Rows
 from mossrules.data.columns import Kind
+from mossrules.data.rows import Rows
 from mossrules.data.table import Table
 from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
@@ -48,7 +48,7 @@ def candidates(diabetes):
 
 def rows_as_given(X, y, weights=None):
     """Return rows to learn from in the order that they have."""
-    return Rows(Table.from_any(X), y, weights, origin=np.arange(len(y)), given=y)
+    return Rows.from_table(Table.from_any(X), y, weights, keeps_order=True)
 
 
 @parametrize_with_checks(

@@ -10,7 +10,7 @@ from mossrules.candidates.codes import encode_table
 from mossrules.candidates.cuts import fit_binning
 from mossrules.data.chunks import row_ranges
 from mossrules.data.fixed_point import TARGET_BITS, WEIGHTED_TARGET_SHIFT, Moments
-from mossrules.data.rows import rows_of_table
+from mossrules.data.rows import Rows
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidTarget, UnsupportedType
 
@@ -20,7 +20,8 @@ def encode(X, y, *, weights=None, chunk_rows=None, n_jobs=1, progress=None):
     table = Table.from_any(X)
     weights = None if weights is None else np.asarray(weights, dtype=np.float64)
     chunks = row_ranges(table.n_rows, chunk_rows=chunk_rows)
-    rows = rows_of_table(table, chunks, np.asarray(y, dtype=np.float64), weights)
+    target = np.asarray(y, dtype=np.float64)
+    rows = Rows.from_table(table, target, weights, spans=chunks, keeps_order=True)
     return encode_table(rows, fit_binning(rows), n_jobs=n_jobs, progress=progress)
 
 
@@ -169,7 +170,9 @@ def test_an_error_in_a_chunk_is_raised_as_it_is(n_jobs):
     dates = Table.from_any({"number": pd.date_range("2020", periods=200), "word": X["word"]})
     with pytest.raises(UnsupportedType, match="Column 'number'"):
         encode_table(
-            rows_of_table(dates, row_ranges(200, chunk_rows=20), y), binning, n_jobs=n_jobs
+            Rows.from_table(dates, y, spans=row_ranges(200, chunk_rows=20), keeps_order=True),
+            binning,
+            n_jobs=n_jobs,
         )
 
 

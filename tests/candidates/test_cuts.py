@@ -19,7 +19,7 @@ from mossrules.candidates.cuts import MAX_BINS, BinnedColumn, Binning, find_cuts
 from mossrules.candidates.cuts import shortest_between as between
 from mossrules.data.chunks import RowRange, row_ranges
 from mossrules.data.columns import Kind
-from mossrules.data.rows import rows_of_table
+from mossrules.data.rows import Rows
 from mossrules.data.table import Table
 from mossrules.exceptions import (
     InvalidColumn,
@@ -38,7 +38,7 @@ def fit(X, *, chunk_rows=None, weights=None, n_bins=10, n_jobs=1):
     table = Table.from_any(X)
     weights = None if weights is None else np.asarray(weights, dtype=np.float64)
     chunks = row_ranges(table.n_rows, chunk_rows=chunk_rows)
-    rows = rows_of_table(table, chunks, weights=weights)
+    rows = Rows.from_table(table, None, weights, spans=chunks, keeps_order=True)
     return fit_binning(rows, n_bins=n_bins, n_jobs=n_jobs)
 
 
@@ -437,10 +437,12 @@ def test_bins_do_not_depend_on_the_order_of_completion(monkeypatch):
     monkeypatch.setattr(mossrules.candidates.cuts, "SAMPLE_ROWS", 150)
     table = Table.from_any(mixed_table(1000))
     chunks = row_ranges(1000, chunk_rows=50)
-    expected = fit_binning(rows_of_table(table, chunks))
+    expected = fit_binning(Rows.from_table(table, None, spans=chunks, keeps_order=True))
     for seed in range(5):
         shuffled = [chunks[i] for i in np.random.default_rng(seed).permutation(len(chunks))]
-        assert fit_binning(rows_of_table(table, shuffled)) == expected
+        assert (
+            fit_binning(Rows.from_table(table, None, spans=shuffled, keeps_order=True)) == expected
+        )
 
 
 def test_chunks_whose_rows_all_weigh_nothing_do_no_harm():
@@ -694,7 +696,7 @@ def test_progress_is_reported():
     """The pass over the rows reports each chunk."""
     heard = []
     table = Table.from_any({"a": np.arange(10.0)})
-    rows = rows_of_table(table, row_ranges(10, chunk_rows=5))
+    rows = Rows.from_table(table, None, spans=row_ranges(10, chunk_rows=5), keeps_order=True)
     fit_binning(rows, progress=lambda *report: heard.append(report))
     assert heard == [("reading columns", 1, 2), ("reading columns", 2, 2)]
 
@@ -702,7 +704,7 @@ def test_progress_is_reported():
 def test_ten_thousand_columns_are_binned():
     """Wide tables are as good as narrow ones: each column has its ten bins."""
     table = Table.from_any(np.random.default_rng(0).normal(size=(50, 10_000)))
-    binning = fit_binning(rows_of_table(table, row_ranges(50)))
+    binning = fit_binning(Rows.from_table(table, None, spans=row_ranges(50), keeps_order=True))
     codes = binning.encode(table)
     assert codes.shape == (10_000, 50)
     assert (codes.max(axis=1) == 10).all()

@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import FittedEnsemble, MossRegressor, find_candidates
-from mossrules.estimators import base, candidates_for, generation
+from mossrules.estimators import base, candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning import candidate_search
 
@@ -66,8 +66,8 @@ def test_weights_and_the_order_of_rows_are_minded_when_finding(diabetes):
 def test_an_estimator_says_how_it_searches(diabetes, candidates):
     """The parameters of the search, taken from an estimator, find what it would find."""
     model = MossRegressor(3, stability=0.5, **SEARCH)
-    assert generation(model) == {**SEARCH, "generator": "forest", "n_jobs": None}
-    assert candidates_for(*diabetes, **generation(model)).pool == candidates.pool
+    assert search_parameters(model) == {**SEARCH, "generator": "forest", "n_jobs": None}
+    assert candidates_for(*diabetes, **search_parameters(model)).pool == candidates.pool
 
 
 def test_inner_nodes_are_candidates_if_asked_for(diabetes, candidates):
@@ -80,7 +80,7 @@ def test_inner_nodes_are_candidates_if_asked_for(diabetes, candidates):
     # A leaf may have a single condition too, as inner nodes have: it is found more often then.
     for rule, count in leaves.items():
         assert found[rule] == count or (len(rule.conditions) == 1 and found[rule] > count)
-    assert generation(MossRegressor(inner_nodes=True))["inner_nodes"] is True
+    assert search_parameters(MossRegressor(inner_nodes=True))["inner_nodes"] is True
 
 
 def test_sharing_candidates_reads_no_rows(candidates, monkeypatch):

@@ -18,7 +18,7 @@ from mossrules.display.plots import (
     ImportanceDisplay,
     RulesDisplay,
 )
-from mossrules.estimators import candidates_for, generation
+from mossrules.estimators import candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter, InvalidTarget, UnsupportedType
 from mossrules.learning.constraints import Decreasing, NeverUse, OnlyUp, OwnDirection
 from mossrules.learning.log_loss import REFIT_RIDGE, platt, refit_log_odds
@@ -248,7 +248,7 @@ def test_points_of_the_trade_off_are_reached_without_a_forest():
 def test_candidates_found_before_give_the_same_model():
     """Rules for two classes may be chosen from candidates with patterns, and only from those."""
     X, y = trees_table()
-    how = generation(small())
+    how = search_parameters(small())
     candidates = candidates_for(X, y.astype(float), **how)
     model = small().fit_candidates(candidates, classes=["small", "tall"])
     assert model.rules_ == fitted().rules_

@@ -21,7 +21,7 @@ from sklearn.model_selection import (
 
 import mossrules
 from mossrules import MossRegressor, evaluate_frontier
-from mossrules.data.canonical_order import settle_rows
+from mossrules.data.rows import Rows
 from mossrules.data.table import split_target
 from mossrules.evaluation import trade_off
 from mossrules.evaluation import trade_off as cross_validation
@@ -174,7 +174,7 @@ def rows_of(n, weights=None, seed=0):
     """Return settled rows of a random table."""
     rng = np.random.default_rng(seed)
     table, target = split_target(rng.normal(size=(n, 2)), rng.normal(size=n))
-    return settle_rows(table, target, weights)
+    return Rows.from_table(table, target, weights)
 
 
 @given(st.integers(4, 60), st.integers(2, 12))
@@ -197,11 +197,11 @@ def test_rows_are_dealt_out(n, folds):
 def test_equal_rows_come_to_different_folds():
     """Rows that are alike are spread over the folds, as whole weights are."""
     table, target = split_target([[1.0]] * 6 + [[2.0]] * 3, [5.0] * 6 + [7.0] * 3)
-    rows = settle_rows(table, target, None)
+    rows = Rows.from_table(table, target, None)
     for _, test in split_rows(rows, 3):
         assert sorted(rows.target[test]) == [5.0, 5.0, 7.0]
     table, target = split_target([[1.0], [2.0]], [5.0, 7.0])
-    rows = settle_rows(table, target, np.array([6.0, 3.0]))
+    rows = Rows.from_table(table, target, np.array([6.0, 3.0]))
     for _, test in split_rows(rows, 3):
         assert sorted(rows.target[test]) == [5.0, 5.0, 7.0]
 

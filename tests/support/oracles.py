@@ -20,7 +20,7 @@ from mossrules.candidates.cuts import fit_binning
 from mossrules.candidates.rules import Levels
 from mossrules.data.chunks import row_ranges
 from mossrules.data.columns import Kind
-from mossrules.data.rows import rows_of_table
+from mossrules.data.rows import Rows
 from mossrules.data.table import Table
 from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.squared import Problem
@@ -33,7 +33,8 @@ def encode(X, y, *, n_bins=10, weights=None, chunk_rows=None, n_jobs=1, source=N
     table = Table.from_any(X)
     chunks = row_ranges(table.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
     weights = None if weights is None else np.asarray(weights, dtype=np.float64)
-    rows = rows_of_table(table, chunks, np.asarray(y, dtype=np.float64), weights)
+    target = np.asarray(y, dtype=np.float64)
+    rows = Rows.from_table(table, target, weights, spans=chunks, keeps_order=True)
     binning = fit_binning(rows, n_bins=n_bins, n_jobs=n_jobs)
     binning = binning if source is None else source.adapt(binning)
     return encode_table(rows, binning, n_jobs=n_jobs)

@@ -15,9 +15,8 @@ import numpy as np
 from mossrules._checks import check_choice, check_integer
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates.search import Candidates
-from mossrules.data.canonical_order import Rows
 from mossrules.data.labels import check_class_weight
-from mossrules.data.streams import Streamed
+from mossrules.data.rows import Rows
 from mossrules.estimators.base import RuleClassifier, RuleEstimator, RuleRegressor, by_class
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.log_loss import share_log_odds
@@ -93,10 +92,10 @@ class Baseline(RuleEstimator):
     def _needs_rows(self) -> bool:
         return True
 
-    def find_candidates(self, rows: Rows | Streamed) -> Candidates:
+    def find_candidates(self, rows: Rows) -> Candidates:
         """Return the candidates that `fit` finds in rows that were read."""
         # Candidates of the shared pool are found once for all methods that are compared.
-        if self.has_own_candidates and isinstance(rows, Rows):
+        if self.has_own_candidates:
             return self._find_own(rows)
         return super().find_candidates(rows)
 

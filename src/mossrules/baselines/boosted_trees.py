@@ -78,10 +78,11 @@ class BoostedTrees:
     def _grow(self, data: EncodedTable, X: AnyArray) -> Iterator[Any]:
         """Yield scikit-learn's tree structures, in order."""
         rng = np.random.default_rng(self.seed)
-        y = np.concatenate([chunk.target for chunk in data.chunks]).astype(np.float64)
+        rows = data.whole()
+        y = rows.target.astype(np.float64)
         weights = np.ones(len(y))
-        if data.is_weighted:
-            weights = np.concatenate([chunk.weights for chunk in data.chunks]).astype(np.float64)
+        if rows.weights is not None:
+            weights = rows.weights.astype(np.float64)
             weights /= weights.max()  # so that weights which are all alike are none, to the bit
         residuals = y - np.average(y, weights=weights)
         used = np.flatnonzero(weights)
@@ -118,7 +119,7 @@ class _Columns:
 
     @classmethod
     def of(cls, data: EncodedTable) -> _Columns:
-        codes = np.concatenate([chunk.codes for chunk in data.chunks], axis=1)
+        codes = data.whole().codes
         has_missing = data.has_missing
         features: list[int] = []
         levels: list[int | None] = []

@@ -344,16 +344,15 @@ class ColumnGeneration:
     ) -> ColumnGeneration:
         """Return the problem of a table, without any column yet."""
         moments = data.moments
-        target = np.concatenate([chunk.target for chunk in data.chunks]).astype(np.float64)
+        rows = data.whole()
+        target = rows.target.astype(np.float64)
         z = (target - float(moments.mean)) / float(moments.variance) ** 0.5
         if master is LogisticMaster:
             z = (z > 0).astype(np.float64)  # of two classes, the second is above the mean
         h = np.ones(len(z))
-        if data.is_weighted:
-            parts = [chunk.weights for chunk in data.chunks if chunk.weights is not None]
-            h = np.concatenate(parts).astype(np.float64) * data.weight_step
-        codes = np.concatenate([chunk.codes for chunk in data.chunks], axis=1)
-        return cls(Beam(Literals.of(data), codes, width, max_length), master(z, h), prices)
+        if rows.weights is not None:
+            h = rows.weights.astype(np.float64) * data.weight_step
+        return cls(Beam(Literals.of(data), rows.codes, width, max_length), master(z, h), prices)
 
     @property
     def rules(self) -> list[Rule]:

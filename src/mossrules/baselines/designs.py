@@ -25,8 +25,8 @@ from mossrules._typing import FloatArray, IntArray
 from mossrules.baselines.kernels import descend_lasso
 from mossrules.candidates.search import Candidates
 from mossrules.candidates.statistics import rule_columns
-from mossrules.data.canonical_order import Rows
 from mossrules.data.chunks import RowRange, row_ranges
+from mossrules.data.rows import Rows
 from mossrules.statistics import Statistics
 
 __all__ = ["Design", "Folds", "row_weights", "scaled_target"]

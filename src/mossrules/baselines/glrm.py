@@ -46,10 +46,10 @@ from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import Candidates, encode_rows
 from mossrules.candidates.statistics import compute_statistics
-from mossrules.data.canonical_order import Rows
 from mossrules.data.chunks import resolve_n_jobs
+from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidTable, SolveLimitWarning
-from mossrules.learning.candidate_search import no_candidates, tells_apart
+from mossrules.learning.candidate_search import no_candidates, target_varies
 from mossrules.learning.log_loss import refit_log_odds
 from mossrules.learning.squared_error import refit_weights
 from mossrules.learning.stability_levels import count_untied
@@ -93,21 +93,12 @@ class GeneratedRules(Baseline):
 
     def _find_own(self, rows: Rows) -> Candidates:
         nothing = no_candidates(rows, n_trees=1)
-        if rows.is_constant or not tells_apart(rows):
+        if not target_varies(rows):
             return nothing
         jobs = resolve_n_jobs(self.n_jobs)
         try:
             # Binned as for a forest, so that all methods have the same cut points.
-            data = encode_rows(
-                rows.table,
-                rows.target,
-                rows.weights,
-                ForestGenerator(),
-                n_bins=self.n_bins,
-                chunk_rows=None,
-                n_jobs=jobs,
-                progress=None,
-            )
+            data = encode_rows(rows, ForestGenerator(), n_bins=self.n_bins, n_jobs=jobs)
         except InvalidTable:
             return nothing  # the table was seen to be sound: all its columns are constant
         # The logistic loss is of classes 0 and 1 as they are, so strengths are in their units.

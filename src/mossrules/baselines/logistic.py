@@ -38,8 +38,8 @@ from mossrules.baselines.designs import row_weights
 from mossrules.baselines.kernels import descend_lasso
 from mossrules.candidates.search import Candidates
 from mossrules.candidates.statistics import rule_columns
-from mossrules.data.canonical_order import Rows
 from mossrules.data.chunks import row_ranges
+from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter
 
 __all__ = ["Logistic"]

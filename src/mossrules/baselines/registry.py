@@ -16,7 +16,7 @@ from mossrules.baselines.rulefit import RuleFitClassifier, RuleFitRegressor
 from mossrules.baselines.sirus import SirusClassifier, SirusRegressor
 from mossrules.estimators import MossClassifier, MossRegressor
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import GENERATION
+from mossrules.learning.candidate_search import SEARCH_PARAMETERS
 from mossrules.learning.stability_levels import Stability
 
 __all__ = ["BASELINES", "METHODS", "MOSS", "Baseline", "baselines_like", "make_methods"]
@@ -96,7 +96,7 @@ def baselines_like(model: MossRegressor | MossClassifier) -> dict[str, Any]:
 
     With the same parameters of the search and as many rules an evaluation searches once for all.
     """
-    search = {name: getattr(model, name) for name in GENERATION}
+    search = {name: getattr(model, name) for name in SEARCH_PARAMETERS}
     classes = isinstance(model, MossClassifier)
     # SIRUS first, as the one that is nearest to MOSS: it has the same rules to choose from.
     names = sorted(BASELINES, key=lambda name: name != "SIRUS")

@@ -33,8 +33,8 @@ from mossrules.baselines.logistic import Logistic
 from mossrules.baselines.paths import LassoPoint, Loss, lasso_at, lasso_path
 from mossrules.baselines.rulefit_columns import LinearTerms, first_tree_means
 from mossrules.candidates.search import Candidates, resolve_seed
-from mossrules.data.canonical_order import Rows
 from mossrules.data.chunks import RowRange
+from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.inputs import read_features

@@ -31,9 +31,9 @@ from mossrules.candidates.kernels.draws import (
 from mossrules.candidates.rules import format_number
 from mossrules.candidates.search import Candidates
 from mossrules.candidates.statistics import rule_columns
-from mossrules.data.canonical_order import Rows
 from mossrules.data.chunks import RowRange, row_ranges
 from mossrules.data.columns import NUMBERS, Column, Kind
+from mossrules.data.rows import Rows
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidColumn
 from mossrules.model.formatting import format_amounts, one_line

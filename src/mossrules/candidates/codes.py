@@ -12,18 +12,18 @@ from mossrules._typing import AnyArray, BoolArray, CodeArray, IntArray
 from mossrules.candidates.cuts import MISSING, Binning
 from mossrules.data.chunks import MAX_CHUNK_ROWS, ChunkSource, Progress
 from mossrules.data.fixed_point import WEIGHTED_TARGET_SHIFT, Moments, TargetGrid
-from mossrules.data.rows import RowChunk, Span, TrainingRows, target_span
+from mossrules.data.rows import Chunk, Rows, Span
 
 
 @dataclass(frozen=True)
 class EncodedChunk:
     """Some rows: codes (columns, rows), target on its grid, weights on theirs.
 
-    Row i has the number `start + places[i]`, by which draws are made.
+    Row i has the number `start + row_ids[i]`, by which draws are made.
     """
 
     start: int
-    places: AnyArray
+    row_ids: AnyArray
     codes: CodeArray
     target: AnyArray
     weights: IntArray | None
@@ -49,6 +49,21 @@ class EncodedTable:
         """Binary digits of the target that a forest leaves out, so that its sums fit in 64 bits."""
         return WEIGHTED_TARGET_SHIFT if self.is_weighted else 0
 
+    def whole(self) -> EncodedChunk:
+        """Return all rows as one chunk, in the order of their numbers: for what sums floats."""
+        chunks = list(self.chunks)
+        order = np.argsort(
+            np.concatenate([chunk.start + chunk.row_ids.astype(np.int64) for chunk in chunks])
+        )
+        weights = [chunk.weights for chunk in chunks if chunk.weights is not None]
+        return EncodedChunk(
+            start=0,
+            row_ids=np.arange(len(order)),
+            codes=np.concatenate([chunk.codes for chunk in chunks], axis=1)[:, order],
+            target=np.concatenate([chunk.target for chunk in chunks])[order],
+            weights=np.concatenate(weights)[order] if weights else None,
+        )
+
     @property
     def has_missing(self) -> list[bool]:
         """Which columns have missing values."""
@@ -61,7 +76,7 @@ def _find_missing(chunk: EncodedChunk) -> BoolArray:
 
 
 def encode_table(
-    rows: TrainingRows,
+    rows: Rows,
     binning: Binning,
     *,
     keep: bool | None = None,
@@ -76,7 +91,7 @@ def encode_table(
     if keep is None:
         bytes_per_row = len(binning.columns) + 8 * (2 if rows.is_weighted else 1)
         keep = rows.n_rows * bytes_per_row <= rows.chunks.memory // 2
-    span = target_span(rows, n_jobs=n_jobs)
+    span = rows.span
     grid = TargetGrid.from_range(*span)
     moments = rows.chunks.fold(partial(_moments, grid, span), operator.add, n_jobs=n_jobs)
     chunks = rows.chunks.split(
@@ -100,21 +115,23 @@ def encode_table(
 # --- one chunk ----------------------------------------------------------------------------------
 
 
-def _on_grid(grid: TargetGrid, span: Span, chunk: RowChunk) -> AnyArray:
+def _on_grid(grid: TargetGrid, span: Span, chunk: Chunk) -> AnyArray:
     return grid.encode(np.clip(chunk.target, *span))
 
 
-def _moments(grid: TargetGrid, span: Span, chunk: RowChunk) -> Moments:
+def _moments(grid: TargetGrid, span: Span, chunk: Chunk) -> Moments:
     return Moments.of(_on_grid(grid, span, chunk), chunk.weights)
 
 
 def _encode_chunk(
-    binning: Binning, grid: TargetGrid, span: Span, chunk: RowChunk
+    binning: Binning, grid: TargetGrid, span: Span, chunk: Chunk
 ) -> list[EncodedChunk]:
     """Return the chunk in pieces small enough to work on; columns are read one after the other."""
     table = chunk.table.select(binning.names)
     pieces = [slice(i, i + MAX_CHUNK_ROWS) for i in range(0, len(chunk), MAX_CHUNK_ROWS)]
-    codes = [np.empty((len(table.columns), len(chunk.places[piece])), np.uint8) for piece in pieces]
+    codes = [
+        np.empty((len(binning.columns), len(chunk.row_ids[piece])), np.uint8) for piece in pieces
+    ]
     for position, (binned, column) in enumerate(zip(binning.columns, table.columns, strict=True)):
         found = binned.encode_values(chunk.read(column), column.kind)
         for piece, part in zip(pieces, codes, strict=True):
@@ -123,7 +140,7 @@ def _encode_chunk(
     return [
         EncodedChunk(
             chunk.start,
-            chunk.places[piece],
+            chunk.row_ids[piece],
             part,
             target[piece],
             None if chunk.weights is None else chunk.weights[piece],

@@ -27,7 +27,7 @@ from mossrules.candidates.kernels.draws import ROW_SAMPLE, hash_rows, stream_key
 from mossrules.candidates.kernels.encoding import encode_numbers
 from mossrules.data.chunks import Progress, RowRange, fold
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
-from mossrules.data.rows import RowChunk, TrainingRows
+from mossrules.data.rows import Chunk, Rows
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTable
 
@@ -157,7 +157,7 @@ class Binning:
 
 
 def fit_binning(
-    rows: TrainingRows,
+    rows: Rows,
     *,
     n_bins: int = 10,
     n_jobs: int = 1,
@@ -249,10 +249,10 @@ class _Summary:
         )
 
 
-def _summarise(most: int, chunk: RowChunk) -> _Summary:
+def _summarise(most: int, chunk: Chunk) -> _Summary:
     hashes = np.empty(len(chunk), dtype=np.uint64)
     key = stream_key(np.uint64(0), ROW_SAMPLE, 0)
-    hash_rows(key, chunk.start, chunk.places, hashes)
+    hash_rows(key, chunk.start, chunk.row_ids, hashes)
     used: IntArray | slice = slice(None)
     row_weights = None
     if chunk.weights is not None:

@@ -264,7 +264,7 @@ class _LevelHistograms:
             chunk.target >> self.target_shift,
             np.empty(0, dtype=np.int64) if chunk.weights is None else chunk.weights,
             chunk.start,
-            chunk.places,
+            chunk.row_ids,
             self.keys,
             self.noise,
             *self.splits,

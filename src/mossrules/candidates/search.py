@@ -13,7 +13,6 @@ import numpy as np
 
 from mossrules import defaults
 from mossrules._frames import Backend, make_frame
-from mossrules._typing import FloatArray
 from mossrules.candidates.codes import EncodedTable, encode_table
 from mossrules.candidates.cuts import Binning, fit_binning
 from mossrules.candidates.generators import FittedEnsemble, ForestGenerator, Generator
@@ -21,16 +20,12 @@ from mossrules.candidates.patterns import compute_patterns
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.rules import Levels, Rule, format_number
 from mossrules.candidates.statistics import Overlaps, compute_overlaps, statistics_of_overlaps
-from mossrules.data.chunks import Progress, resolve_n_jobs, row_ranges
+from mossrules.data.chunks import Progress, resolve_n_jobs
 from mossrules.data.columns import Kind
-from mossrules.data.files import opened
-from mossrules.data.rows import TrainingRows, rows_of_table
-from mossrules.data.table import Table, read_vector, split_target
-from mossrules.exceptions import InvalidParameter, InvalidTable, InvalidTarget
+from mossrules.data.rows import Rows, read_rows
+from mossrules.exceptions import InvalidParameter, InvalidTable
 from mossrules.patterns import Patterns
 from mossrules.statistics import Statistics
-
-MOST_WEIGHT = 1e100  # of a row, and 1 over it the least: products of a few still are numbers
 
 
 @dataclass(frozen=True)
@@ -134,7 +129,7 @@ def find_candidates(
     ----------
     X : pandas, polars or pyarrow table, or two-dimensional array
         Numbers, booleans, strings and categories are used as they are; missing values are allowed.
-        Or `TrainingRows`, which have a target and weights of their own.
+        Or `Rows`, which have a target and weights of their own.
     y
         One number per row, or the name of the target's column in X.
     n_trees, max_depth, max_features, min_leaf
@@ -186,14 +181,11 @@ def find_candidates(
             seed=resolve_seed(random_state),
         )
     source = resolve_generator(generator)
-    if isinstance(X, TrainingRows):
-        rows = X
-    else:
-        table, target = split_target(opened(X), y)
-        weights = read_weights(sample_weight, table.n_rows)
-        ranges = table.ranges(n_jobs=jobs, chunk_rows=chunk_rows)
-        rows = rows_of_table(table, ranges, target, weights)
-    data = encode_training(rows, source, n_bins=n_bins, n_jobs=jobs, progress=progress)
+    rows = X
+    if not isinstance(X, Rows):
+        rows = read_rows(X, y, sample_weight, keeps_order=True, n_jobs=jobs)
+    rows = rows.in_chunks(n_jobs=jobs, chunk_rows=chunk_rows)
+    data = encode_rows(rows, source, n_bins=n_bins, n_jobs=jobs, progress=progress)
     paths = source.paths(data, inner_nodes=inner_nodes, n_jobs=jobs, progress=progress)
     pool = CandidatePool.from_paths(paths, data.binning, source.n_trees)
     if not pool.rules:
@@ -260,47 +252,8 @@ def resolve_seed(random_state: Any) -> int:
     )
 
 
-def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    """Return non-negative weights, or None when all rows count alike."""
-    if sample_weight is None:
-        return None
-    weights = read_vector(sample_weight, "sample_weight", n_rows)
-    if weights.min() < 0:
-        raise InvalidTarget("sample_weight has negative values; weights must be zero or more.")
-    largest = float(weights.max())
-    if largest > MOST_WEIGHT or 0 < largest < 1 / MOST_WEIGHT:
-        raise InvalidTarget(
-            f"The largest of sample_weight is {largest:g}; rescale them to between "
-            f"{1 / MOST_WEIGHT:g} and {MOST_WEIGHT:g}."
-        )
-    if not weights.any():
-        raise InvalidTarget("sample_weight is zero on all rows; let some of them count.")
-    if np.count_nonzero(weights) < 2:
-        raise InvalidTarget(
-            "sample_weight leaves fewer than two rows with positive weight; a rule needs more."
-        )
-    return weights
-
-
 def encode_rows(
-    table: Table,
-    target: FloatArray,
-    weights: FloatArray | None,
-    source: Generator,
-    *,
-    n_bins: int,
-    chunk_rows: int | None,
-    n_jobs: int,
-    progress: Progress | None,
-) -> EncodedTable:
-    """Learn the bins of a table and apply them."""
-    ranges = row_ranges(table.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
-    rows = rows_of_table(table, ranges, target, weights)
-    return encode_training(rows, source, n_bins=n_bins, n_jobs=n_jobs, progress=progress)
-
-
-def encode_training(
-    rows: TrainingRows,
+    rows: Rows,
     source: Generator,
     *,
     n_bins: int,

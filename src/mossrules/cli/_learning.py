@@ -293,7 +293,7 @@ def learn_for_task(
 
 def learn(table: Columns | Table, target: str, **parameters: Any) -> MossRegressor:
     """Return a model fitted to a table, showing how far it is meanwhile."""
-    from mossrules.estimators import MossRegressor, candidates_for, generation  # noqa: PLC0415
+    from mossrules.estimators import MossRegressor, candidates_for, search_parameters  # noqa: PLC0415
 
     model = MossRegressor(**parameters)
     if model.stability == "auto":  # needs rows, and grows forests of its own
@@ -301,7 +301,7 @@ def learn(table: Columns | Table, target: str, **parameters: Any) -> MossRegress
             return model.fit(table, target)
     with progress("getting ready") as show, warnings.catch_warnings():
         warnings.simplefilter("ignore", SolveLimitWarning)  # the certificate will say it
-        candidates = candidates_for(table, target, progress=show, **generation(model))
+        candidates = candidates_for(table, target, progress=show, **search_parameters(model))
         show("choosing rules", None, None)
         return model.fit_candidates(candidates, target=target)
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import operator
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import accumulate, pairwise
 from typing import Any
@@ -35,26 +36,20 @@ from mossrules.data.chunks import (
     split_parts,
 )
 from mossrules.data.columns import Column, Kind, Label, values_as
-from mossrules.data.rows import RowChunk, TrainingRows
-from mossrules.data.table import Table, did_you_mean
+from mossrules.data.table import Table, did_you_mean, is_dask
 from mossrules.exceptions import InvalidTable, InvalidTarget, MissingDependency
 
 __all__ = [
     "DaskChunks",
-    "is_dask",
     "on_cluster",
     "on_workers",
+    "partition_table",
     "predict_partitions",
-    "rows_of_dask",
+    "read_partitions",
 ]
 
 FAN_IN = 8  # results that are combined at once
 TARGET = "y"  # name of the target that comes beside an array
-
-
-def is_dask(X: Any) -> bool:
-    """Tell whether X is a Dask frame or array, without loading Dask."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 @dataclass(frozen=True)
@@ -187,32 +182,31 @@ def check_dask() -> None:
 
 @dataclass(frozen=True)
 class _Found:
-    """What one partition has to say of the columns."""
+    """What one partition says of the columns."""
 
     n_rows: int
     kinds: tuple[tuple[Kind, tuple[Label, ...], bool], ...]  # with whether any value is there
 
 
-def rows_of_dask(X: Any, y: Any) -> tuple[TrainingRows, str]:
-    """Return the rows of a Dask frame or array in order of partitions, and the target's name.
+def read_partitions(X: Any, y: Any) -> tuple[Table, DaskChunks[Any], str]:
+    """Return the table of a Dask frame or array, its partitions, and the target's name.
 
-    `y` is the name of a column, or a Dask series or array of the partitions of X. One pass finds
-    the lengths of the partitions and the kinds of the columns.
+    `y` is the name of a column, or a Dask series or array of the partitions of X, which becomes one
+    of the columns. One pass finds the lengths of the partitions and the kinds of the columns, and
+    of the table no more is here: it cannot be read.
     """
     check_dask()
     parts, names, target = _partitions(X, y)
-    found = DaskChunks[Any](parts).fold(_look, _beside_each_other)
+    partitions = DaskChunks[Any](parts)
+    found = partitions.fold(_look, operator.or_)
     looks = [found[position] for position in sorted(found)]
     columns = tuple(
         _column(name, [look.kinds[position] for look in looks])
         for position, name in enumerate(names)
     )
     edges = [0, *accumulate(look.n_rows for look in looks)]
-    spans = [RowRange(start, stop) for start, stop in pairwise(edges)]
-    chunks = DaskChunks[Any](parts).split(
-        partial(_row_chunk, columns), keep=False, beside=[(span.start,) for span in spans]
-    )
-    return TrainingRows(columns, edges[-1], chunks, spans), target
+    spans = tuple(RowRange(start, stop) for start, stop in pairwise(edges))
+    return Table(columns, edges[-1], parts=spans), partitions, target
 
 
 def _partitions(X: Any, y: Any) -> tuple[list[Any], list[str], str]:
@@ -259,10 +253,6 @@ def _look(part: tuple[int, Any]) -> dict[int, _Found]:
     return {part[0]: _Found(table.n_rows, tuple(kinds))}
 
 
-def _beside_each_other(one: dict[int, _Found], other: dict[int, _Found]) -> dict[int, _Found]:
-    return one | other
-
-
 def _column(name: str, kinds: Sequence[tuple[Kind, tuple[Label, ...], bool]]) -> Column:
     """Return a column of the kind that its values have; it is read on the workers only."""
     kind, levels, _ = next((each for each in kinds if each[2]), kinds[0])
@@ -273,33 +263,27 @@ def _not_here(start: int, stop: int) -> AnyArray:
     raise InvalidTable(f"Rows {start} to {stop} are on a cluster; compute the collection first.")
 
 
-def _row_chunk(columns: Sequence[Column], part: tuple[int, Any], place: int) -> list[RowChunk]:
-    """Return the rows of a partition, numbered by their places among all rows."""
+def partition_table(columns: Sequence[Column], part: tuple[int, Any]) -> Table:
+    """Return the rows of a partition, with the columns that all partitions have."""
     table = Table.from_any(part[1])
-    if table.n_rows == 0:
-        return []
     same = tuple(
         Column(expected.name, expected.kind, partial(_read_as, expected, found), expected.levels)
         for expected, found in zip(columns, table.columns, strict=True)
     )
-    places = np.arange(table.n_rows, dtype=np.uint32)
-    span = RowRange(0, table.n_rows)
-    return [RowChunk(Table(same, table.n_rows), span, place, place, places)]
+    return Table(same, table.n_rows)
 
 
 def _read_as(expected: Column, found: Column, start: int, stop: int) -> AnyArray:
     return values_as(expected, found, found.read(start, stop))
 
 
-def on_workers(rows: TrainingRows) -> TrainingRows:
-    """Return rows of files, whose parts the workers of the cluster read."""
+def on_workers(chunks: LocalChunks[Item]) -> DaskChunks[Item]:
+    """Return chunks of files, which the workers of the cluster read."""
     check_dask()
     from dask.delayed import delayed  # noqa: PLC0415
 
-    if not isinstance(rows.chunks, LocalChunks):
-        return rows
-    items = [delayed(item, traverse=False) for item in rows.chunks.items]
-    return replace(rows, chunks=DaskChunks(items, rows.chunks.parts))
+    items = [delayed(item, traverse=False) for item in chunks.items]
+    return DaskChunks(items, chunks.parts)
 
 
 # --- predictions ----------------------------------------------------------------------------------

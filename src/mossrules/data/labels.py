@@ -3,60 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mossrules._checks import check_number
 from mossrules._typing import AnyArray, FloatArray, IntArray
-from mossrules.data.canonical_order import Rows, are_repetitions, settle_rows, take_rows
+from mossrules.data.canonical_order import are_repetitions
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
-from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError
 
 __all__ = [
-    "Labelled",
     "check_class_weight",
     "label_values",
-    "plain_label",
+    "python_label",
     "read_labels",
-    "scaled_weights",
+    "scale_weights",
     "sort_labels",
     "weigh_classes",
 ]
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Rows as they were given, each with the position of its class among the classes.
-
-    `factors` multiply the weights of the rows of each class; None where there are none.
-    """
-
-    table: Table
-    classes: AnyArray
-    codes: IntArray
-    weights: FloatArray | None
-    factors: FloatArray | None
-
-    def rows(self, position: int) -> Rows:
-        """Return the rows to learn from, with the target 1 in a class and 0 elsewhere.
-
-        Whole weights are repetitions of rows, whatever the weights of classes. Other weights are
-        scaled to a mean of 1, since what the rows say is held against what is known beforehand.
-        """
-        target = (self.codes == position).astype(np.float64)
-        if self.factors is None:
-            return settle_rows(self.table, target, scaled_weights(self.weights))
-        factors = self.factors[self.codes]
-        if self.weights is None or not are_repetitions(self.weights):
-            given = 1.0 if self.weights is None else self.weights
-            return settle_rows(self.table, target, scaled_weights(given * factors))
-        repeated = np.repeat(np.arange(len(target)), self.weights.astype(np.int64))
-        table = take_rows(self.table, repeated)
-        found = settle_rows(table, target[repeated], scaled_weights(factors[repeated]))
-        return replace(found, origin=repeated[found.origin], given=target)
 
 
 def read_labels(column: Column, n_rows: int, *, least: int = 2) -> tuple[AnyArray, IntArray]:
@@ -96,7 +61,7 @@ def sort_labels(name: str, found: set[Any], dtype: Any, *, least: int = 2) -> An
     return _vector(labels, dtype)
 
 
-def plain_label(label: Any) -> Label:
+def python_label(label: Any) -> Label:
     """Return a label as Python's own, which JSON knows."""
     found: Label = label.item() if isinstance(label, np.generic) else label
     return found
@@ -162,9 +127,9 @@ def weigh_classes(
     return factors
 
 
-def scaled_weights(weights: FloatArray | None) -> FloatArray | None:
+def scale_weights(weights: FloatArray) -> FloatArray:
     """Return weights of mean 1 over the rows that count, unless they are repetitions."""
-    if weights is None or are_repetitions(weights):
+    if are_repetitions(weights):
         return weights
     scaled = weights / weights.max()  # first, so that no sum overflows
     return np.asarray(scaled * (np.count_nonzero(scaled) / scaled.sum()))

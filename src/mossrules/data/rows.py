@@ -1,118 +1,622 @@
-"""Rows to learn from, wherever they are: what their columns are, and chunks to fold over.
+"""Rows to learn from, wherever they are: in memory, in files, or in partitions of Dask.
 
-A row's number is all that random draws know of it, so the same rows with the same numbers give the
-same rules, however they are cut into chunks and in whatever order these come.
+`read_rows` opens what a user passes, once, and `Rows` is all that later steps see of it: columns,
+chunks to fold over, and each row's number. A number is all that random draws know of a row, so the
+same rows with the same numbers give the same rules, however they are cut into chunks and in
+whatever order these come. Rows stay where they are and in the order they were given: what is put
+into canonical order are their numbers, for which the target comes together here and, where it
+ties, one column after the other. (To move the rows themselves took a copy of the table, and twice
+the time.) With `Rows` come three rules that hold for every input: rows of weight zero are not
+there, whole weights are repetitions of rows, and other weights multiply.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
+from mossrules._cached import cached_property
 from mossrules._typing import AnyArray, FloatArray, IntArray
-from mossrules.data.chunks import ChunkSource, LocalChunks, RowRange
-from mossrules.data.columns import Column
+from mossrules.data.canonical_order import (
+    Key,
+    are_repetitions,
+    canonicalise_rows,
+    column_key,
+    has_canonical_order,
+)
+from mossrules.data.chunks import ChunkSource, LocalChunks, RowRange, row_ranges
+from mossrules.data.columns import Column, Label
+from mossrules.data.dask_partitions import on_workers, partition_table, read_partitions
+from mossrules.data.files import scan_if_path
 from mossrules.data.fixed_point import integer_weights
-from mossrules.data.table import Table
-from mossrules.exceptions import InvalidTarget
+from mossrules.data.labels import (
+    check_class_weight,
+    label_values,
+    read_labels,
+    scale_weights,
+    sort_labels,
+    weigh_classes,
+)
+from mossrules.data.table import (
+    Table,
+    finite_numbers,
+    is_dask,
+    read_weights,
+    split_column,
+    take_rows,
+    target_column,
+)
+from mossrules.exceptions import InvalidTable, InvalidTarget
 
-__all__ = ["Goal", "RowChunk", "Span", "TrainingRows", "rows_of_table", "target_span"]
+__all__ = ["Chunk", "Rows", "Span", "read_rows"]
 
 Span = tuple[float, float]  # smallest and largest target
-Goal = Callable[[int, int], FloatArray]  # the target of rows start..stop-1 of a table
+ReadTarget = Callable[[Column, int, int], AnyArray]  # a column's values as a target
+ByOffset = dict[int, AnyArray]  # values of some chunks, by the offset of their first row
 
 
 @dataclass(frozen=True)
-class RowChunk:
-    """Some of the rows, read when they are asked for.
+class Chunk:
+    """Some of the rows, whose values are read when they are asked for.
 
-    Row i has the number `start + places[i]`. `weights` are None where all rows count alike.
+    Row i has the number `start + row_ids[i]`: small integers beside a base, since every row has
+    one. `weights` are None where all rows count alike.
     """
 
     table: Table
     span: RowRange  # which rows of the table these are
-    place: int  # of the first of them, among all rows as they are given
+    offset: int  # of the first of them, among all rows given
     start: int
-    places: AnyArray
+    row_ids: AnyArray
     weights: IntArray | None = None
-    goal: Goal | None = None
+    read_target: Callable[[], FloatArray] | None = None  # of all rows of the span
     picked: IntArray | None = None  # rows of the span, where some are repeated or left out
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.row_ids)
 
     def read(self, column: Column) -> AnyArray:
         """Return the values of a column of the table."""
-        return self._picked(column.read(self.span.start, self.span.stop))
+        return self._pick(column.read(self.span.start, self.span.stop))
+
+    @property
+    def numbers(self) -> IntArray:
+        """The number of each row."""
+        return self.start + self.row_ids.astype(np.int64)
 
     @property
     def target(self) -> FloatArray:
         """The target of these rows."""
-        if self.goal is None:
+        if self.read_target is None:
             raise InvalidTarget("The rows have no target; name one.")
-        return self._picked(self.goal(self.span.start, self.span.stop))
+        return self._pick(self.read_target())
 
-    def _picked(self, values: AnyArray) -> AnyArray:
+    def _pick(self, values: AnyArray) -> AnyArray:
         return values if self.picked is None else values[self.picked]
 
 
-@dataclass(frozen=True)
-class TrainingRows:
-    """All rows: their columns by name, kind and levels, and the chunks they come in.
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows to learn from: their columns, chunks to fold over, and the number of each row.
 
-    `spans` are the rows of each chunk, by their places as they are given.
+    Attributes of one value per row (`target`, `weights`, `origin`, `table`) go by these numbers.
+    They come together when they are first asked for: a fit of files never asks for the table.
 
-    Weights of rows are integers, of which one is `weight_step`; it is None where all count alike.
+    Of classes, the target is the position of a row's class among `classes`, and `one_vs_rest` has
+    the rows from which to learn one of them.
     """
 
-    columns: tuple[Column, ...]
-    n_rows: int
-    chunks: ChunkSource[RowChunk]
-    spans: Sequence[RowRange]
-    weight_step: float | None = None
-    named: bool = True
+    features: Table  # as given; of Dask, columns that cannot be read here
+    source: ChunkSource[Chunk]  # all rows given, numbered by their offset
+    spans: Sequence[RowRange]  # of each chunk's rows, among all given
+    known_target: FloatArray | None = None  # of the rows given, unless chunks read it themselves
+    sample_weight: FloatArray | None = None
+    repeats: IntArray | None = None  # how often rows count beside their weight
+    keeps_order: bool = False  # whether numbers are offsets, and not canonical
+    classes: Any = None  # the labels as an array, sorted; None where the target is a number
+    class_weight: Any = None
+    n_jobs: int = 1
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Table,
+        target: FloatArray | None,
+        weights: FloatArray | None = None,
+        *,
+        spans: Sequence[RowRange] | None = None,
+        **settings: Any,
+    ) -> Self:
+        """Return rows of a table whose target is known; `settings` are further fields."""
+        if spans is None:
+            spans = table.ranges(n_jobs=settings.get("n_jobs", 1))
+        return cls(table, _table_source(table, spans), spans, target, weights, **settings)
+
+    # --- what they are ----------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The features, by name, kind and levels."""
+        return self.features.columns
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names of their own."""
+        return self.features.named
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all rows are in the memory of this process."""
+        return not self.features.parts
+
+    @cached_property
+    def given(self) -> FloatArray:
+        """The target of all rows given, in their order."""
+        if self.known_target is not None:
+            return self.known_target
+        return _gather(self.source, self.n_jobs)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of rows, repetitions counted."""
+        return self.features.n_rows if self._times is None else int(self._times.sum())
+
+    # --- numbers and weights ----------------------------------------------------------------------
+
+    @cached_property
+    def _counted(self) -> tuple[FloatArray | None, IntArray | None]:
+        """Weights that multiply, and how often each row counts, of all rows given."""
+        weights, repeats = self.sample_weight, self.repeats
+        if weights is None or self.keeps_order:
+            return weights, repeats
+        if are_repetitions(weights if repeats is None else np.repeat(weights, repeats)):
+            whole = weights.astype(np.int64)
+            return None, whole if repeats is None else whole * repeats
+        return weights, repeats
+
+    @cached_property
+    def _times(self) -> IntArray | None:
+        """How often each row given is one of these rows; None for once each."""
+        weights, repeats = self._counted
+        if self.keeps_order or (weights is None and repeats is None):
+            return None
+        times = np.ones(self.features.n_rows, np.int64) if repeats is None else repeats.copy()
+        if weights is not None:
+            times[weights == 0] = 0
+        return times
+
+    @cached_property
+    def _order(self) -> IntArray | None:
+        """The rows given that count, in the order of their numbers; None for all, as they are."""
+        weights, times = self._counted[0], self._times
+        used = None if times is None else np.flatnonzero(times)
+        n_sorted = self.n_rows if used is None or weights is not None else len(used)
+        if self.keeps_order or not has_canonical_order(n_sorted):
+            return used
+        keys: list[Key] = [self.given.take]
+        keys += [partial(self._column_key, position) for position in range(len(self.columns))]
+        if weights is not None:
+            keys.append(weights.take)  # rows may be alike in all else
+        return canonicalise_rows(np.arange(self.n_rows) if used is None else used, keys)
+
+    def _column_key(self, position: int, rows: IntArray) -> FloatArray:
+        """Return numbers by which to sort some rows on a column."""
+        order = np.argsort(rows, kind="stable")
+        ordered = rows[order]
+        first = np.searchsorted(ordered, [span.start for span in self.spans])
+        last = np.searchsorted(ordered, [span.stop for span in self.spans])
+        beside = [(ordered[a:b],) for a, b in zip(first, last, strict=True)]
+        # Each chunk gives the values at a few rows: no column travels whole.
+        chunks = self.source.split(partial(_values_at, position), keep=False, beside=beside)
+        picked = _joined(chunks.fold(_itself, operator.or_, n_jobs=self.n_jobs))
+        values = np.empty_like(picked)
+        values[order] = picked
+        return column_key(self.columns[position].kind, values)
+
+    @cached_property
+    def origin(self) -> IntArray:
+        """Which of the rows given each of these is."""
+        order, repeats = self._order, self._counted[1]
+        if order is None:
+            return np.arange(self.features.n_rows)
+        return order if repeats is None else np.repeat(order, repeats[order])
+
+    @cached_property
+    def _integer_weights(self) -> tuple[IntArray | None, float | None]:
+        """Weights of all rows given on a grid of integers, and its step; None without weights."""
+        weights, _ = self._counted
+        if weights is None:
+            return None, None
+        if self._times is None:
+            return integer_weights(weights)
+        used = np.flatnonzero(self._times)
+        integers = np.zeros(len(weights), dtype=np.int64)
+        # The grid leaves room for the sum over all rows, repetitions among them.
+        integers[used], step = integer_weights(weights[used], self.n_rows)
+        return integers, step
+
+    @property
+    def weight_step(self) -> float | None:
+        """What a weight of one in chunks stands for; None where all rows count alike."""
+        return self._integer_weights[1]
 
     @property
     def is_weighted(self) -> bool:
         """Whether rows carry weights of their own."""
-        return self.weight_step is not None
+        return self._counted[0] is not None
+
+    @cached_property
+    def chunks(self) -> ChunkSource[Chunk]:
+        """The rows in chunks to fold over, each with numbers, integer weights and the target."""
+        known = (self._row_ids(), self._integer_weights[0], self._times, self.known_target)
+        if all(values is None for values in known):
+            return self.source
+        beside = [
+            tuple(None if values is None else values[span.start : span.stop] for values in known)
+            for span in self.spans
+        ]
+        return self.source.split(_numbered, keep=False, beside=beside)
+
+    def _row_ids(self) -> AnyArray | None:
+        """Return the number of each row given (its first, if repeated); None for their offsets."""
+        order, times = self._order, self._times
+        if order is None:
+            return None
+        numbers = np.zeros(self.features.n_rows, np.uint32 if self.n_rows < 1 << 32 else np.int64)
+        counts = np.ones(len(order), np.int64) if times is None else times[order]
+        numbers[order] = np.cumsum(counts) - counts
+        return numbers
+
+    def in_chunks(self, *, n_jobs: int = 1, chunk_rows: int | None = None) -> Rows:
+        """Return the same rows in chunks for a number of threads, if they are in memory.
+
+        Chunks of files and of Dask are where they are; an order that is known stays so.
+        """
+        spans = row_ranges(self.features.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
+        if not self.in_memory or spans == self.spans:
+            return self
+        source = _table_source(self.features, spans)
+        other = replace(self, source=source, spans=spans, n_jobs=n_jobs)
+        vars(other).update({name: vars(self)[name] for name in ("_order",) if name in vars(self)})
+        return other
+
+    # --- values by number -------------------------------------------------------------------------
+
+    @cached_property
+    def table(self) -> Table:
+        """The features of these rows, whose values are read when they are asked for."""
+        return take_rows(self.features, self.origin)
+
+    @cached_property
+    def target(self) -> FloatArray:
+        """The target."""
+        return self.given[self.origin]
+
+    @cached_property
+    def weights(self) -> FloatArray | None:
+        """Weights; None where all rows count alike."""
+        weights, _ = self._counted
+        return None if weights is None else weights[self.origin]
+
+    @cached_property
+    def mean(self) -> float:
+        """Mean target."""
+        if self.is_constant:
+            return float(self.target[0])  # an average may be off by a rounding
+        return float(np.average(self.target, weights=self.weights))
+
+    @cached_property
+    def span(self) -> Span:
+        """The smallest and the largest target of the rows that count on the grid of weights."""
+        return self.chunks.fold(_span_of, _wider, n_jobs=self.n_jobs)
+
+    @cached_property
+    def is_constant(self) -> bool:
+        """Whether the target is the same on all rows."""
+        if self.known_target is None and not self.is_weighted:
+            low, high = self.span  # without bringing all of it here
+            return not low < high
+        used = self.given if self._times is None else self.given[self._times > 0]
+        return bool(used.min() == used.max())
+
+    # --- other rows -------------------------------------------------------------------------------
+
+    def take(self, positions: IntArray) -> Rows:
+        """Return the rows of some numbers, as if they alone had been given, in memory."""
+        return Rows.from_table(
+            take_rows(self.features, self.origin[positions]).loaded(),
+            self.target[positions],
+            None if self.weights is None else self.weights[positions],
+            classes=self.classes,
+            class_weight=self.class_weight,
+            n_jobs=self.n_jobs,
+        )
+
+    def one_vs_rest(self, position: int) -> Rows:
+        """Return the rows to learn from, with the target 1 in a class and 0 elsewhere.
+
+        Whole weights are repetitions of rows, whatever the weights of classes. Other weights are
+        scaled to a mean of 1, since what the rows say is held against what is known beforehand.
+        """
+        weights, repeats, factors = self.sample_weight, None, self.class_factors
+        if factors is not None and weights is not None and are_repetitions(weights):
+            repeats = weights.astype(np.int64)
+            repeated = np.repeat(np.arange(len(weights)), repeats)
+            weights = np.zeros(len(weights))
+            weights[repeated] = scale_weights(factors[self._codes[repeated]])
+        elif factors is not None:
+            weights = scale_weights((1.0 if weights is None else weights) * factors[self._codes])
+        elif weights is not None:
+            weights = scale_weights(weights)
+        known, source = self.known_target, self.source
+        if known is None:
+            source = source.split(partial(_one_class, position), keep=False)
+        else:
+            known = (known == position).astype(np.float64)
+        return replace(
+            self,
+            source=source,
+            known_target=known,
+            sample_weight=weights,
+            repeats=repeats,
+            classes=None,
+        )
+
+    @cached_property
+    def class_factors(self) -> FloatArray | None:
+        """What multiplies the weights of the rows of each class; None for nothing."""
+        if self.classes is None or (self.sample_weight is None and self.class_weight is None):
+            return None
+        return weigh_classes(self.classes, self._codes, self.sample_weight, self.class_weight)
+
+    @property
+    def _codes(self) -> IntArray:
+        """The position of each given row's class among the classes."""
+        return self.given.astype(np.int64)
 
 
-def rows_of_table(
-    table: Table,
-    ranges: Sequence[RowRange],
-    target: FloatArray | None = None,
-    weights: FloatArray | None = None,
-) -> TrainingRows:
-    """Return the rows of a table of this process, numbered as they stand there."""
-    row_weights, step = (None, None) if weights is None else integer_weights(weights)
-    goal = None if target is None else partial(_part_of, target)
-    reads = bool(table.parts)
-    chunks = LocalChunks[RowChunk](ranges, partial(_chunk_of, table, row_weights, goal), reads)
-    return TrainingRows(table.columns, table.n_rows, chunks, ranges, step, table.named)
+# --- reading --------------------------------------------------------------------------------------
 
 
-def _chunk_of(
-    table: Table, weights: IntArray | None, goal: Goal | None, rows: RowRange
-) -> list[RowChunk]:
-    part = None if weights is None else weights[rows.start : rows.stop]
-    places = np.arange(len(rows), dtype=np.uint32)
-    return [RowChunk(table, rows, rows.start, rows.start, places, part, goal)]
+def read_rows(
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    of_classes: bool = False,
+    class_weight: Any = None,
+    whole: bool = False,
+    keeps_order: bool = False,
+    n_jobs: int = 1,
+) -> Rows:
+    """Return the rows of a table, of files or of a Dask collection: the one way in.
+
+    Parameters
+    ----------
+    X : table, array, dict of columns, path or paths, what `scan_files` returns, Dask collection
+    y : one value per row, or the name of a column of X
+    sample_weight : one non-negative number per row
+    of_classes : whether the target is a label
+    class_weight : what multiplies the weights of the rows of each class
+    whole : whether files are read into memory; a Dask collection is then refused
+    keeps_order : whether rows are numbered as they are given
+    n_jobs : threads
+    """
+    check_class_weight(class_weight)
+    X = scan_if_path(X)
+    in_parts = not whole and (is_dask(X) or (isinstance(X, Table) and bool(X.parts)))
+    rows = (_read_in_parts if in_parts else _read_whole)(
+        X,
+        y,
+        sample_weight,
+        of_classes=of_classes,
+        class_weight=class_weight,
+        keeps_order=keeps_order,
+        n_jobs=n_jobs,
+    )
+    _ = rows.class_factors  # computed now, so that weights of one class only are refused here
+    return rows
 
 
-def _part_of(values: FloatArray, start: int, stop: int) -> FloatArray:
-    return values[start:stop]
+def _read_whole(
+    X: Any, y: Any, sample_weight: Any, *, of_classes: bool, keeps_order: bool, **settings: Any
+) -> Rows:
+    """Return the rows of a table in memory, or of files that are read into it."""
+    table, column = split_column(X, y)
+    _check_size(table.n_rows)
+    weights = read_weights(sample_weight, table.n_rows)
+    target, classes = _read_target(column, table.n_rows, of_classes=of_classes)
+    # Canonical order looks at columns row by row, and folds and classes read them again. In the
+    # order given, two passes over slices are all, for which nothing need be kept.
+    table = replace(table, parts=()) if keeps_order else table.loaded()
+    table = replace(table, named=table.named and table.has_text_names)
+    return Rows.from_table(
+        table, target, weights, classes=classes, keeps_order=keeps_order, **settings
+    )
 
 
-def target_span(rows: TrainingRows, *, n_jobs: int = 1) -> Span:
-    """Return the smallest and the largest target of the rows that count."""
-    return rows.chunks.fold(_target_span, _wider, n_jobs=n_jobs)
+def _read_in_parts(
+    X: Any, y: Any, sample_weight: Any, *, of_classes: bool, n_jobs: int, **settings: Any
+) -> Rows:
+    """Return the rows of files or of Dask, which stay where they are."""
+    if is_dask(X):
+        table, partitions, y = read_partitions(X, y)
+        offsets = [(span.start,) for span in table.parts]
+        cut = partial(_partition_chunk, table.columns)
+        source: ChunkSource[Chunk] = partitions.split(cut, keep=False, beside=offsets)
+    else:
+        table, source = X, _table_source(X, X.parts)
+        source = on_workers(source) if X.on_cluster else source
+    _check_size(table.n_rows)
+    weights = read_weights(sample_weight, table.n_rows)
+    features, column = split_column(table, y)
+    target, classes = None, None
+    if isinstance(y, str):
+        source, classes = _target_in_parts(source, y, of_classes=of_classes, n_jobs=n_jobs)
+    else:
+        target, classes = _read_target(column, table.n_rows, of_classes=of_classes)
+    features = replace(features, named=hasattr(X, "columns"))  # as all but arrays of Dask have
+    return Rows(
+        features,
+        source,
+        table.parts,
+        target,
+        weights,
+        classes=classes,
+        n_jobs=n_jobs,
+        **settings,
+    )
 
 
-def _target_span(chunk: RowChunk) -> Span:
+def _check_size(n_rows: int) -> None:
+    if n_rows < 2:
+        raise InvalidTable(
+            f"The table has {n_rows} sample(s) (n_samples={n_rows}) while a minimum of 2 is "
+            "required; add rows."
+        )
+
+
+# --- targets --------------------------------------------------------------------------------------
+
+
+def _read_target(
+    column: Column, n_rows: int, *, of_classes: bool
+) -> tuple[FloatArray, AnyArray | None]:
+    """Return the target of all rows, and the classes of which it has the positions."""
+    if not of_classes:
+        return finite_numbers(column, 0, n_rows), None
+    classes, codes = read_labels(column, n_rows)
+    return codes.astype(np.float64), classes
+
+
+def _target_in_parts(
+    source: ChunkSource[Chunk], name: str, *, of_classes: bool, n_jobs: int
+) -> tuple[ChunkSource[Chunk], AnyArray | None]:
+    """Return chunks that read their target from a column, and its classes, found in one pass."""
+    read: ReadTarget = finite_numbers
+    classes = None
+    if of_classes:
+        labelled = source.split(partial(_split_chunk, name, label_values), keep=False)
+        labels, dtype = labelled.fold(_labels_in, _more_labels, n_jobs=n_jobs)
+        classes = sort_labels(name, labels, dtype)
+        position = {label: number for number, label in enumerate(classes.tolist())}
+        read = partial(_positions, position)
+    return source.split(partial(_split_chunk, name, read), keep=False), classes
+
+
+def _positions(position: dict[Label, int], column: Column, start: int, stop: int) -> FloatArray:
+    labels = label_values(column, start, stop).tolist()
+    return np.array([position[label] for label in labels], dtype=np.float64)
+
+
+def _labels_in(chunk: Chunk) -> tuple[set[Any], Any]:
+    return set(chunk.target.tolist()), chunk.target.dtype
+
+
+def _more_labels(one: tuple[set[Any], Any], other: tuple[set[Any], Any]) -> tuple[set[Any], Any]:
+    return one[0] | other[0], one[1]
+
+
+# --- one chunk: functions of the module with small arguments, which workers of Dask are sent ------
+
+
+def _table_source(table: Table, spans: Sequence[RowRange]) -> LocalChunks[Chunk]:
+    return LocalChunks(spans, partial(_table_chunk, table), reads=bool(table.parts))
+
+
+def _table_chunk(table: Table, span: RowRange) -> list[Chunk]:
+    row_ids = np.arange(len(span), dtype=np.uint32)
+    return [Chunk(table, span, span.start, span.start, row_ids)]
+
+
+def _partition_chunk(columns: Sequence[Column], part: tuple[int, Any], offset: int) -> list[Chunk]:
+    """Return the rows of a partition; it may have none."""
+    table = partition_table(columns, part)
+    row_ids = np.arange(table.n_rows, dtype=np.uint32)
+    span = RowRange(0, table.n_rows)
+    return [Chunk(table, span, offset, offset, row_ids)] if len(span) else []
+
+
+def _split_chunk(name: str, read: ReadTarget, chunk: Chunk) -> list[Chunk]:
+    """Return a chunk whose target is one of its columns."""
+    column = target_column(chunk.table, name)
+    values = partial(read, column, chunk.span.start, chunk.span.stop)
+    return [replace(chunk, table=chunk.table.without(name), read_target=values)]
+
+
+def _one_class(position: int, chunk: Chunk) -> list[Chunk]:
+    return [replace(chunk, read_target=partial(_is_class, position, chunk))]
+
+
+def _is_class(position: int, chunk: Chunk) -> FloatArray:
+    return np.asarray(chunk.target == position, dtype=np.float64)
+
+
+def _numbered(
+    chunk: Chunk,
+    row_ids: AnyArray | None,
+    weights: IntArray | None,
+    times: IntArray | None,
+    target: FloatArray | None,
+) -> list[Chunk]:
+    """Return a chunk of rows as they are given with what is known of each, by its offset."""
+    if target is not None:
+        chunk = replace(chunk, read_target=partial(_itself, target))
+    if row_ids is None:
+        return [replace(chunk, weights=weights)]
+    if times is None or (times == 1).all():
+        return [replace(chunk, start=0, row_ids=row_ids, weights=weights)]
+    picked = np.repeat(np.arange(len(chunk)), times)
+    if not len(picked):
+        return []
+    firsts = np.cumsum(times) - times
+    numbers = row_ids.astype(np.int64)[picked] + np.arange(len(picked)) - firsts[picked]
+    start = int(numbers.min())
+    return [
+        replace(
+            chunk,
+            start=start,
+            row_ids=(numbers - start).astype(np.uint32),
+            weights=None if weights is None else weights[picked],
+            picked=picked,
+        )
+    ]
+
+
+def _values_at(position: int, chunk: Chunk, rows: IntArray) -> list[ByOffset]:
+    """Return the values of a column at some rows of the chunk, if there are any."""
+    if len(rows) == 0:
+        return []
+    values = chunk.read(chunk.table.columns[position])[rows - chunk.offset]
+    if values.dtype == object:  # one string for all that are alike
+        same: dict[Any, Any] = {}
+        values[:] = [same.setdefault(label, label) for label in values]
+    return [{chunk.offset: values}]
+
+
+def _gather(source: ChunkSource[Chunk], n_jobs: int) -> FloatArray:
+    """Return the target of all rows, in the order of chunks."""
+    return _joined(source.fold(_target_by_offset, operator.or_, n_jobs=n_jobs))
+
+
+def _target_by_offset(chunk: Chunk) -> ByOffset:
+    return {chunk.offset: chunk.target}
+
+
+def _joined(parts: ByOffset) -> AnyArray:
+    return np.concatenate([parts[offset] for offset in sorted(parts)])
+
+
+def _itself(values: Any) -> Any:
+    return values
+
+
+def _span_of(chunk: Chunk) -> Span:
     # A row of weight zero may lie outside the range of the others; it counts for nothing.
     target = chunk.target if chunk.weights is None else chunk.target[chunk.weights > 0]
     return float(target.min(initial=np.inf)), float(target.max(initial=-np.inf))

@@ -7,12 +7,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from mossrules._typing import FloatArray
+from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.chunks import RowRange, row_ranges
 from mossrules.data.columns import NUMBERS, Column, Vector, as_vector, make_column, unmasked
 from mossrules.exceptions import (
@@ -28,6 +29,8 @@ READABLE = (
     "two-dimensional array"
 )
 
+MAX_WEIGHT = 1e100  # of a row, and 1 over it the least: products of a few still are numbers
+
 
 @dataclass(frozen=True)
 class Table:
@@ -38,6 +41,7 @@ class Table:
     named: bool = True  # False when the names were made up for an array
     parts: tuple[RowRange, ...] = ()  # rows that are best read together, where they are in files
     on_cluster: bool = False  # whether parts are read by the workers of a cluster
+    has_text_names: bool = True  # False where names were numbers or the like, which are made text
 
     @classmethod
     def from_any(cls, X: Any) -> Table:
@@ -89,9 +93,47 @@ class Table:
         """Return the table less the column `name`."""
         return replace(self, columns=tuple(each for each in self.columns if each.name != name))
 
+    def loaded(self) -> Table:
+        """Return the table in memory: each column is read once, and slices of it are views.
+
+        Values that a frame has as floats, side by side, are not copied.
+        """
+        columns = tuple(
+            Column(each.name, each.kind, partial(_slice, each.read(0, self.n_rows)), each.levels)
+            for each in self.columns
+        )
+        return replace(self, columns=columns, parts=(), on_cluster=False)
+
     def ranges(self, *, n_jobs: int = 1, chunk_rows: int | None = None) -> Sequence[RowRange]:
         """Return the rows in chunks, as they are best read."""
         return self.parts or row_ranges(self.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
+
+
+def take_rows(table: Table, positions: IntArray) -> Table:
+    """Return some rows of a table, in the order of their positions."""
+    columns = tuple(
+        Column(
+            each.name, each.kind, partial(_pick, each.read(0, table.n_rows), positions), each.levels
+        )
+        for each in table.columns
+    )
+    return Table(columns, len(positions), table.named)
+
+
+def _slice(values: AnyArray, start: int, stop: int) -> AnyArray:
+    return values[start:stop]
+
+
+def _pick(values: AnyArray, positions: IntArray, start: int, stop: int) -> AnyArray:
+    return values[positions[start:stop]]
+
+
+def is_dask(X: Any) -> bool:
+    """Tell whether X is a Dask frame or array, without loading Dask."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+# --- targets and weights --------------------------------------------------------------------------
 
 
 def split_target(X: Any, y: Any) -> tuple[Table, FloatArray]:
@@ -119,6 +161,28 @@ def split_column(X: Any, y: Any) -> tuple[Table, Column]:
 def read_vector(values: Any, name: str, n_rows: int) -> FloatArray:
     """Return `values` as n_rows finite float64 numbers (the target, or sample weights)."""
     return finite_numbers(vector_column(values, name, n_rows), 0, n_rows)
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    """Return non-negative weights, or None when all rows count alike."""
+    if sample_weight is None:
+        return None
+    weights = read_vector(sample_weight, "sample_weight", n_rows)
+    if weights.min() < 0:
+        raise InvalidTarget("sample_weight has negative values; weights must be zero or more.")
+    largest = float(weights.max())
+    if largest > MAX_WEIGHT or 0 < largest < 1 / MAX_WEIGHT:
+        raise InvalidTarget(
+            f"The largest of sample_weight is {largest:g}; rescale them to between "
+            f"{1 / MAX_WEIGHT:g} and {MAX_WEIGHT:g}."
+        )
+    if not weights.any():
+        raise InvalidTarget("sample_weight is zero on all rows; let some of them count.")
+    if np.count_nonzero(weights) < 2:
+        raise InvalidTarget(
+            "sample_weight leaves fewer than two rows with positive weight; a rule needs more."
+        )
+    return weights
 
 
 def vector_column(values: Any, name: str, n_rows: int) -> Column:
@@ -197,7 +261,8 @@ def _table_from_frame(X: Any) -> Table:
         names = X.column_names if hasattr(type(X), "column_names") else X.columns
         raise _repeated_names(map(str, names)) from None
     columns = map(make_column, _unique_names(frame.columns), frame.iter_columns())
-    return _checked(Table(tuple(columns), len(frame)))
+    table = Table(tuple(columns), len(frame), has_text_names=_are_text(frame.columns))
+    return _checked(table)
 
 
 def _table_from_mapping(X: Mapping[Any, Any]) -> Table:
@@ -212,7 +277,8 @@ def _table_from_mapping(X: Mapping[Any, Any]) -> Table:
                 f"{len(vectors[0])}; pass columns of equal length."
             )
     columns = tuple(map(make_column, names, vectors))
-    return _checked(Table(columns, len(vectors[0]) if vectors else 0))
+    n_rows = len(vectors[0]) if vectors else 0
+    return _checked(Table(columns, n_rows, has_text_names=_are_text(X)))
 
 
 def _table_from_array(X: Any) -> Table:
@@ -246,6 +312,10 @@ def _unique_names(names: Sequence[object]) -> list[str]:
     if len(set(texts)) < len(texts):
         raise _repeated_names(texts)
     return texts
+
+
+def _are_text(names: Iterable[object]) -> bool:
+    return all(isinstance(name, str) for name in names)
 
 
 def _repeated_names(names: Iterable[str]) -> InvalidTable:

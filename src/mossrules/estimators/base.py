@@ -16,24 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules._typing import AnyArray, FloatArray
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.search import Candidates
-from mossrules.data.canonical_order import Rows
 from mossrules.data.columns import Label
-from mossrules.data.dask_partitions import is_dask, predict_partitions
-from mossrules.data.files import opened
-from mossrules.data.labels import Labelled, plain_label, read_labels
-from mossrules.data.streams import Streamed, StreamedLabels
-from mossrules.data.table import Table, split_column, split_target
+from mossrules.data.dask_partitions import predict_partitions
+from mossrules.data.files import scan_if_path
+from mossrules.data.labels import python_label, read_labels
+from mossrules.data.rows import Rows
+from mossrules.data.table import Table, is_dask, split_column, split_target
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import find_in_rows, generation
-from mossrules.learning.inputs import (
-    read_features,
-    read_labelled,
-    read_training,
-    stream_labelled,
-    stream_training,
-    take_names,
-    target_name,
-)
+from mossrules.learning.candidate_search import find_in_rows, search_parameters
+from mossrules.learning.inputs import read_features, read_training, set_names, target_name
 from mossrules.learning.method import RuleMethod
 from mossrules.model import RuleSet, RuleSets
 from mossrules.model.importance import column_shares
@@ -70,7 +61,7 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
 
     def search_parameters(self) -> dict[str, Any]:
         """Return the parameters with which `fit` looks for candidates."""
-        return generation(self)
+        return search_parameters(self)
 
     def find_candidates(self, rows: Any) -> Candidates:
         """Return the candidates that `fit` finds in rows that were read."""
@@ -80,15 +71,15 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
         self._target = y if isinstance(y, str) else None
         self._target_name = target_name(y)
 
-    def fit_rows(self, rows: Rows | Streamed) -> Self:
+    def fit_rows(self, rows: Rows) -> Self:
         """Find rules in rows that were read, and choose among them, as `fit` does."""
         self._take(self.find_candidates(rows))
-        self._learn(rows if isinstance(rows, Rows) else None)
+        self._learn(rows if rows.in_memory else None)
         return self
 
     def _fit_candidates(self, candidates: Candidates, target: str | None, rows: Any) -> Self:
         self.check_parameters()
-        take_names(self, candidates)
+        set_names(self, candidates.binning.names, named=candidates.named)
         self._target = None if target in candidates.binning.names else target
         self._target_name = target
         self._take(candidates)
@@ -152,8 +143,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
             times the rows; others multiply the rows' part in the forest and in the loss.
         """
         self.check_parameters()
-        read = read_training if self._needs_rows else stream_training
-        rows: Rows | Streamed = read(self, X, y, sample_weight)
+        rows = read_training(self, X, y, sample_weight, whole=self._needs_rows)
         self._take_target(y)
         return self.fit_rows(rows)
 
@@ -188,7 +178,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R2 of the predictions; `y` may be the name of a column of X, as in `fit`."""
-        X = opened(X)
+        X = scan_if_path(X)
         values = split_target(X, y)[1] if isinstance(y, str) else y
         return float(super().score(X, values, sample_weight))
 
@@ -227,15 +217,15 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         """
         self.check_parameters()
         class_weight = getattr(self, "class_weight", None)
-        read = read_labelled if self._needs_rows else stream_labelled
-        labelled: Labelled | StreamedLabels = read(self, X, y, sample_weight, class_weight)
+        how = {"of_classes": True, "class_weight": class_weight, "whole": self._needs_rows}
+        rows = read_training(self, X, y, sample_weight, **how)
         self._take_target(y)
-        self._take_classes(labelled.classes)
-        if len(labelled.classes) == 2:
-            return self.fit_rows(labelled.rows(1))
+        self._take_classes(rows.classes)
+        if len(rows.classes) == 2:
+            return self.fit_rows(rows.one_vs_rest(1))
         members = {
-            label: self._member(label).fit_rows(labelled.rows(position))
-            for position, label in enumerate(map(plain_label, labelled.classes))
+            label: self._member(label).fit_rows(rows.one_vs_rest(position))
+            for position, label in enumerate(map(python_label, rows.classes))
         }
         self.__dict__.update(self._attributes_of_all(members))
         return self
@@ -269,7 +259,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
 
     def _take_classes(self, classes: AnyArray) -> None:
         self.classes_ = classes
-        self._outcome = plain_label(classes[1])
+        self._outcome = python_label(classes[1])
         if hasattr(self, "estimators_"):
             del self.estimators_  # of an earlier fit
 
@@ -329,7 +319,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows classified right; `y` may be the name of a column of X."""
-        X = opened(X)
+        X = scan_if_path(X)
         if isinstance(y, str):
             table, column = split_column(X, y)
             classes, codes = read_labels(column, table.n_rows, least=1)

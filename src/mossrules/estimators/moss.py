@@ -17,7 +17,7 @@ from mossrules import defaults
 from mossrules._display import model_html, write_report
 from mossrules._files import check_place
 from mossrules._warn import warn_user
-from mossrules.data.canonical_order import Rows
+from mossrules.data.rows import Rows
 from mossrules.estimators.base import RuleEstimator
 from mossrules.evaluation.folds import split_rows
 from mossrules.evaluation.frontier_evaluation import FrontierEvaluation

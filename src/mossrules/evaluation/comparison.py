@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-import numpy as np
-from sklearn.base import BaseEstimator
-
 from mossrules import defaults
 from mossrules._checks import check_choice, check_number
 from mossrules._typing import AnyArray
-from mossrules.data.canonical_order import Rows, settle_rows
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.dask_partitions import on_cluster
+from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import Table
 from mossrules.evaluation.agreement import SAME_ROWS, Identity
 from mossrules.evaluation.folds import FoldRun, Listener, Split, split_rows
@@ -24,7 +21,6 @@ from mossrules.evaluation.metrics import METRICS, Task, task_of
 from mossrules.evaluation.record import Record
 from mossrules.evaluation.results import Evaluation, LearnerFold
 from mossrules.exceptions import InvalidParameter, UnsupportedType
-from mossrules.learning.inputs import read_labelled, read_training
 from mossrules.progress import check_listener
 from mossrules.solver.search.branch_and_bound import compile_kernels
 
@@ -166,11 +162,8 @@ def evaluate(
 
 def _read(task: Task, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, AnyArray | None]:
     """Return the rows, and the classes of which their target has the positions, if it has."""
-    if task == "regression":
-        return read_training(BaseEstimator(), X, y, sample_weight), None
-    labelled = read_labelled(BaseEstimator(), X, y, sample_weight)
-    target = labelled.codes.astype(np.float64)
-    return settle_rows(labelled.table, target, labelled.weights), labelled.classes
+    rows = read_rows(X, y, sample_weight, of_classes=task != "regression", whole=True)
+    return rows, rows.classes
 
 
 def _may_prove(learner: Learner) -> bool:

@@ -18,7 +18,7 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from mossrules._checks import check_integer
 from mossrules._typing import AnyArray, FloatArray, IntArray
-from mossrules.data.canonical_order import Rows
+from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter
 from mossrules.progress import Clock, telling
 
@@ -35,7 +35,7 @@ def split_rows(
 ) -> list[Split]:
     """Return the training and test rows of each fold.
 
-    A number of folds deals out the rows, in the order that `settle_rows` gives them: that order
+    A number of folds deals out the rows, in the order of their numbers: that order
     looks random but is the rows' own, so folds do not depend on the order in which rows were given.
     Rows that are alike, and so repetitions of a row, come to different folds, as they mostly would
     by chance. With groups, rows of a group stay together. To `stratify` is to deal out the rows of

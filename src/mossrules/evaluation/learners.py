@@ -18,12 +18,12 @@ from mossrules._cached import cached_property
 from mossrules._typing import AnyArray, IntArray
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.search import Candidates, resolve_seed
-from mossrules.data.canonical_order import Rows
+from mossrules.data.rows import Rows, read_rows
 from mossrules.evaluation.metrics import score_classes, score_numbers
 from mossrules.evaluation.results import FAILED, LearnerFold
 from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
 from mossrules.learning.candidate_search import find_in_rows
-from mossrules.learning.inputs import read_training, target_name, without
+from mossrules.learning.inputs import target_name, without
 from mossrules.learning.method import RuleMethod
 from mossrules.model import RuleSet
 from mossrules.solver import Status
@@ -201,10 +201,10 @@ class Fold:
     def training(self) -> Rows:
         """The rows to learn from, in an order of their own."""
         if self.source.prepare is None:
-            return self.rows.part(self.train)
+            return self.rows.take(self.train)
         weights = None if self.rows.weights is None else self.rows.weights[self.train]
         seen = self._seen(self.train)
-        return read_training(BaseEstimator(), seen, self.rows.target[self.train], weights)
+        return read_rows(seen, self.rows.target[self.train], weights)
 
     @cached_property
     def _prepared(self) -> Any:

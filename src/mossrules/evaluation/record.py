@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from mossrules.checkpoint import CheckpointFile, read_count, read_number
-from mossrules.data.canonical_order import Rows
 from mossrules.data.columns import NUMBERS
+from mossrules.data.rows import Rows
 from mossrules.evaluation.folds import Split
 from mossrules.evaluation.learners import Learner
 from mossrules.evaluation.metrics import METRICS

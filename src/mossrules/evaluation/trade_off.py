@@ -6,18 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
 from mossrules import defaults
 from mossrules._cached import cached_property
 from mossrules._checks import check_number
 from mossrules._typing import FloatArray
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import Candidates, resolve_seed
-from mossrules.data.canonical_order import Rows, take_rows
 from mossrules.data.chunks import resolve_n_jobs
-from mossrules.data.labels import plain_label
-from mossrules.data.table import Table
+from mossrules.data.labels import python_label
+from mossrules.data.rows import Rows, read_rows
+from mossrules.data.table import Table, take_rows
 from mossrules.evaluation.agreement import SAME_ROWS, Identity
 from mossrules.evaluation.folds import EvaluationProgress, FoldRun, Listener, Split, split_rows
 from mossrules.evaluation.frontier_evaluation import FoldPoint, FrontierEvaluation
@@ -25,7 +23,6 @@ from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import FrontierProgress
 from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.fit import Settings, build_problem, rule_set_of, solve_floors
-from mossrules.learning.inputs import read_labelled, read_training
 from mossrules.learning.log_loss import LogLoss
 from mossrules.learning.method import RuleMethod
 from mossrules.learning.stability_levels import at_stability, read_shares
@@ -141,15 +138,16 @@ def _read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Sett
     """Return the settings of a fit, and the rows to learn from and to test on."""
     settings = estimator.settings()
     if not isinstance(settings.objective, LogLoss):
-        return settings, read_training(BaseEstimator(), X, y, sample_weight)
-    labelled = read_labelled(BaseEstimator(), X, y, sample_weight, estimator.class_weight)
-    if len(labelled.classes) != 2:
+        return settings, read_rows(X, y, sample_weight, whole=True)
+    how = {"of_classes": True, "class_weight": estimator.class_weight, "whole": True}
+    rows = read_rows(X, y, sample_weight, **how)
+    if len(rows.classes) != 2:
         raise InvalidParameter(
-            f"y has {len(labelled.classes)} classes, each of which has a trade-off of its own; "
+            f"y has {len(rows.classes)} classes, each of which has a trade-off of its own; "
             "pass whether a row is of one of them."
         )
-    outcome = replace(settings.objective, outcome=plain_label(labelled.classes[1]))
-    return settings.but(objective=outcome), labelled.rows(1)
+    outcome = replace(settings.objective, outcome=python_label(rows.classes[1]))
+    return settings.but(objective=outcome), rows.one_vs_rest(1)
 
 
 def cross_validate(
@@ -225,7 +223,7 @@ class _FoldWork:
 
     def __call__(self, fold: int, train: Any, test: Any) -> tuple[Candidates, list[FoldPoint]]:
         """Return the candidates of a fold, and what it has at each share."""
-        candidates = find_in_rows(self.rows.part(train), **self.settings.search)
+        candidates = find_in_rows(self.rows.take(train), **self.settings.search)
         problem = build_problem(candidates, self.settings)
         solutions = self._solve(fold, candidates, problem)
         score = _Scorer(self.settings, candidates, problem, self.rows, test)

@@ -1,31 +1,39 @@
-"""From rows to the candidate rules that an estimator chooses from."""
+"""From rows to the candidate rules that a fit chooses from: the first step of learning.
+
+Where there is nothing to find, there are no candidates, and no error: the mean is a model too.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 
 from mossrules import defaults
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.search import Candidates, find_candidates
-from mossrules.data.canonical_order import Rows
-from mossrules.data.fixed_point import integer_weights
-from mossrules.data.streams import Streamed
+from mossrules.data.chunks import resolve_n_jobs
+from mossrules.data.rows import Rows, read_rows
 from mossrules.exceptions import InvalidTable
 from mossrules.learning.constraints import check_constraints, required_rules
-from mossrules.learning.inputs import stream_training
 from mossrules.statistics import Statistics
 
-__all__ = ["GENERATION", "candidates_for", "find_in_rows", "generation", "tells_apart"]
+__all__ = [
+    "SEARCH_PARAMETERS",
+    "candidates_for",
+    "find_in_rows",
+    "no_candidates",
+    "search_parameters",
+    "target_varies",
+]
 
 # Parameters that decide which candidates are found, under the names they have in `find_candidates`.
-GENERATION = ("n_trees", "max_depth", "n_bins", "max_features", "generator", "random_state")
+SEARCH_PARAMETERS = ("n_trees", "max_depth", "n_bins", "max_features", "generator", "random_state")
 
 
-def generation(estimator: Any) -> dict[str, Any]:
+def search_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters with which an estimator looks for candidates.
 
     Two estimators find the same candidates in the same rows if these agree, but for `n_jobs`.
@@ -36,19 +44,19 @@ def generation(estimator: Any) -> dict[str, Any]:
     >>> from mossrules.estimators import candidates_for
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 0.0, 1.0, 2.0]
     >>> model = MossRegressor(2, n_trees=20)
-    >>> candidates = candidates_for(X, y, **generation(model))
+    >>> candidates = candidates_for(X, y, **search_parameters(model))
     >>> len(model.fit_candidates(candidates).rules_)
     2
     """
-    found = {name: getattr(estimator, name) for name in (*GENERATION, "n_jobs")}
+    parameters = {name: getattr(estimator, name) for name in (*SEARCH_PARAMETERS, "n_jobs")}
     include = required_rules(check_constraints(getattr(estimator, "constraints", None)))
     if include:
-        found["include"] = include
+        parameters["include"] = include
     if getattr(estimator, "inner_nodes", False):  # which not every learner can ask for
-        found["inner_nodes"] = True
+        parameters["inner_nodes"] = True
     if is_classifier(estimator):
-        found["patterns"] = True
-    return found
+        parameters["patterns"] = True
+    return parameters
 
 
 def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Candidates:
@@ -62,7 +70,7 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
     X, y, sample_weight
         As in `MossRegressor.fit`.
     **parameters
-        Of the search, as in `find_candidates`; see `generation`.
+        Of the search, as in `find_candidates`; see `search_parameters`.
 
     Examples
     --------
@@ -73,36 +81,30 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
     >>> len(one.rules_), len(two.rules_)
     (1, 2)
     """
-    rows = stream_training(_Nobody(), X, y, sample_weight)
+    n_jobs = resolve_n_jobs(parameters.get("n_jobs"))
+    rows = read_rows(X, y, sample_weight, n_jobs=n_jobs)
     return find_in_rows(rows, **parameters)
 
 
-def find_in_rows(
-    rows: Rows | Streamed, *, n_trees: int = defaults.N_TREES, **parameters: Any
-) -> Candidates:
+def find_in_rows(rows: Rows, *, n_trees: int = defaults.N_TREES, **parameters: Any) -> Candidates:
     """Return the candidates of rows that were read; none where there is nothing to find."""
-    if rows.is_constant or not tells_apart(rows):
+    if not target_varies(rows):
         return no_candidates(rows, n_trees)
-    parameters = {"n_trees": n_trees, **parameters}
     try:
-        if isinstance(rows, Streamed):
-            return find_candidates(rows.training, None, **parameters)
-        return find_candidates(rows.table, rows.target, sample_weight=rows.weights, **parameters)
+        return find_candidates(rows, None, n_trees=n_trees, **parameters)
     except InvalidTable:
         # The table itself is sound, as was seen when it was read: all its columns are constant, or
         # no tree found a split. The mean is the model then.
         return no_candidates(rows, n_trees)
 
 
-def tells_apart(rows: Rows | Streamed) -> bool:
+def target_varies(rows: Rows) -> bool:
     """Whether the target differs among rows whose weights are more than nothing to the largest."""
-    if isinstance(rows, Streamed) or rows.weights is None:
-        return True
-    used = rows.target[integer_weights(rows.weights)[0] > 0]
-    return bool(used.min() < used.max())
+    low, high = (0.0, 0.0) if rows.is_constant else rows.span
+    return low < high
 
 
-def no_candidates(rows: Rows | Streamed, n_trees: int) -> Candidates:
+def no_candidates(rows: Rows, n_trees: int) -> Candidates:
     """Return what is found where the target or all columns are constant: no rules."""
     empty = np.empty(0)
     weights = np.ones(len(rows.target)) if rows.weights is None else rows.weights
@@ -128,7 +130,3 @@ def no_candidates(rows: Rows | Streamed, n_trees: int) -> Candidates:
             target_scale=scale,
         ),
     )
-
-
-class _Nobody(BaseEstimator):  # type: ignore[misc]  # sklearn has no types
-    """Takes the names of columns where no estimator is being fitted."""

@@ -12,7 +12,7 @@ import numpy as np
 from mossrules._typing import AnyArray
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.data.columns import NUMBERS, Column, Kind
-from mossrules.data.files import opened
+from mossrules.data.files import scan_if_path
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidTable, UnsupportedType
 
@@ -26,7 +26,7 @@ def used_columns(X: Any, binning: Binning, columns: Sequence[str]) -> Table:
     in the same order. So are those of any table when training was on an array, unless it has the
     names that were made up then.
     """
-    table = Table.from_any(opened(X, only=binning.names if binning.named else None))
+    table = Table.from_any(scan_if_path(X, only=binning.names if binning.named else None))
     if table.named and (binning.named or set(binning.names) <= set(table.names)):
         return table.select(binning.names)
     unnamed = replace(table, named=False)

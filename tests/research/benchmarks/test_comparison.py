@@ -8,9 +8,9 @@ from sklearn.model_selection import KFold
 
 from mossrules.baselines import SirusRegressor
 from mossrules.baselines.column_generation import count_literals
+from mossrules.data.rows import read_rows
 from mossrules.evaluation import evaluate
 from mossrules.learning.candidate_search import find_in_rows
-from mossrules.learning.inputs import read_training
 from research.benchmarks import _comparison_page as page
 from research.benchmarks import _notebooks, comparison
 from research.benchmarks.__main__ import RESUMABLE, SUBJECTS
@@ -32,7 +32,7 @@ def table():
 @pytest.fixture
 def found(table):
     """Return rows as they are read, and their candidates."""
-    rows = read_training(SirusRegressor(), *table, None)
+    rows = read_rows(*table)
     search = {"n_trees": TREES, "n_bins": 10, "max_features": 1 / 3, "random_state": 0,
               "n_jobs": 1}  # fmt: skip
     return rows, find_in_rows(rows, **search)
@@ -102,7 +102,7 @@ def test_means_of_first_trees_scale_columns(found):
 
 def test_unmerged_paths_are_the_leaves_of_the_trees(table):
     """Each tree has four paths; those of one rule are together in the trees of that rule."""
-    rows = read_training(SirusRegressor(), table[0][["a"]], table[1], None)
+    rows = read_rows(table[0][["a"]], table[1])
     candidates = find_in_rows(rows, n_trees=TREES, n_bins=10, random_state=0, n_jobs=1)
     paths = _notebooks.Unmerged.of(candidates, rows, TREES, 0)
     pool = paths.candidates.pool
@@ -124,7 +124,7 @@ def test_learners_take_unmerged_paths(found, table):
 
 def test_a_large_reward_for_counts_is_sirus(table):
     """Where counts are all that matters, MOSS-L has the most frequent rules."""
-    rows = read_training(SirusRegressor(), table[0][["a"]], table[1], None)
+    rows = read_rows(table[0][["a"]], table[1])
     candidates = find_in_rows(rows, n_trees=200, random_state=0, n_jobs=1)
     chosen = _notebooks.reward_counts(candidates, 6, rho=1e-3)
     frequent = SirusRegressor(6, variant="paper").fit_candidates(candidates).rules_

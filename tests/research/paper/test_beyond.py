@@ -2,12 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 
 from mossrules import MossRegressor
+from mossrules.data.rows import read_rows
 from mossrules.evaluation import evaluate
 from mossrules.evaluation.folds import split_rows
-from mossrules.learning.inputs import read_training
 from research.paper.beyond import CHOOSE, EXPERIMENT, MEASURE, inner_folds
 from research.paper.beyond_tables import choices, published_means
 from research.paper.framework import ExperimentContext
@@ -40,7 +39,7 @@ def rows(context):
 def test_folds_inside_see_no_test_row_of_the_measurement(context):
     """They are the beginning of a partition of the training rows of their fold, and of no more."""
     data = context.load("ESL")
-    settled = read_training(BaseEstimator(), data.X, data.y, None)
+    settled = read_rows(data.X, data.y)
     for outer in range(SETTINGS.folds):
         tested = set(settled.origin[split_rows(settled, SETTINGS.folds)[outer][1]].tolist())
         left = set(range(len(data.y))) - tested

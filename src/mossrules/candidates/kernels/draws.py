@@ -10,8 +10,9 @@ import numpy as np
 from numba import njit
 
 from mossrules._typing import AnyArray, BitArray, BoolArray, IntArray
+from mossrules.data import canonical_order
+from mossrules.data.canonical_order import GOLDEN
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 TREES_PER_DRAW = 4
 
 # What a stream is for: part of its key, so that no two uses share numbers.
@@ -25,13 +26,7 @@ POISSON_THRESHOLDS = np.round(
 ).astype(np.uint16)
 _P0, _P1, _P2, _P3, _P4, _P5, _P6, _P7 = POISSON_THRESHOLDS
 
-
-@njit(inline="always")
-def mix(state: np.uint64) -> np.uint64:
-    """Return the SplitMix64 output for one state."""
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
+mix = njit(inline="always")(canonical_order.mix)  # SplitMix64, written once for arrays and kernels
 
 
 @njit(cache=True)
@@ -42,17 +37,17 @@ def stream_key(seed: np.uint64, purpose: int, index: int) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
-def hash_rows(key: np.uint64, start: int, places: AnyArray, hashes: BitArray) -> None:
-    """Fill `hashes` with one 64-bit number for each row number `start + places[i]`, in place."""
+def hash_rows(key: np.uint64, start: int, row_ids: AnyArray, hashes: BitArray) -> None:
+    """Fill `hashes` with one 64-bit number for each row number `start + row_ids[i]`, in place."""
     for i in range(hashes.shape[0]):
-        hashes[i] = mix(key + np.uint64(start + np.int64(places[i])) * GOLDEN)
+        hashes[i] = mix(key + np.uint64(start + np.int64(row_ids[i])) * GOLDEN)
 
 
 @njit(nogil=True, cache=True)
-def draw_uniforms(key: np.uint64, start: int, places: AnyArray, uniforms: AnyArray) -> None:
-    """Fill `uniforms` (4 trees, rows) with 16-bit numbers for rows start + places, in place."""
+def draw_uniforms(key: np.uint64, start: int, row_ids: AnyArray, uniforms: AnyArray) -> None:
+    """Fill `uniforms` (4 trees, rows) with 16-bit numbers for rows start + row_ids, in place."""
     for i in range(uniforms.shape[1]):
-        word = mix(key + np.uint64(start + np.int64(places[i])) * GOLDEN)
+        word = mix(key + np.uint64(start + np.int64(row_ids[i])) * GOLDEN)
         uniforms[0, i] = np.uint16(word)
         uniforms[1, i] = np.uint16(word >> np.uint64(16))
         uniforms[2, i] = np.uint16(word >> np.uint64(32))

@@ -4,7 +4,7 @@ Notation (shapes in brackets)
     codes      bin codes                                             (columns, rows)
     target     target on its integer grid                            (rows,)
     weights    integer sample weights; empty means all ones          (rows,)
-    places     the rows' numbers, which draws go by, less `start`    (rows,)
+    row_ids     the rows' numbers, which draws go by, less `start`    (rows,)
     split_*    feature (-1 for a leaf), low and width of every node in heap order; a row goes left
                when `low <= code < low + width`, one comparison of wrapped uint8  (trees, nodes)
     features   columns to histogram at each node of the level, -1 for none   (trees, nodes, m)
@@ -32,7 +32,7 @@ def add_level_histograms(
     target: AnyArray,
     weights: IntArray,
     start: int,
-    places: AnyArray,
+    row_ids: AnyArray,
     group_keys: BitArray,
     noise: IntArray,
     split_feature: IntArray,
@@ -68,7 +68,7 @@ def add_level_histograms(
         block_codes = codes[:, block_start : block_start + size]
         block_target = target[block_start : block_start + size]
         block_weights = weights[block_start : block_start + size]
-        block_places = places[block_start : block_start + size]
+        block_places = row_ids[block_start : block_start + size]
         for group in range(group_keys.shape[0]):
             first_tree = group * TREES_PER_DRAW
             last_tree = min(first_tree + TREES_PER_DRAW, n_trees)

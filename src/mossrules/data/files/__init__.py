@@ -14,12 +14,12 @@ from mossrules.data.columns import Kind
 from mossrules.data.files.delimited import MISSING, read_csv
 from mossrules.data.files.parquet import read_parquet
 from mossrules.data.files.row_groups import scan_parquet
-from mossrules.data.files.selection import Columns, Wanted
+from mossrules.data.files.selection import Columns, ColumnSelection
 from mossrules.data.files.spool import scan_csv
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidFile, MissingDependency
 
-__all__ = ["MISSING", "Columns", "opened", "read_file", "scan_files"]
+__all__ = ["MISSING", "Columns", "read_file", "scan_files", "scan_if_path"]
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -63,7 +63,7 @@ def read_file(
     ...     read_file(path, drop=["id"])["age"]
     array([30., nan])
     """
-    wanted = Wanted(path, only, drop, required, kinds or {})
+    wanted = ColumnSelection(path, only, drop, required, kinds or {})
     suffix = _suffix(path)
     if suffix in PARQUET:
         return read_parquet(wanted)
@@ -111,7 +111,7 @@ def scan_files(
     suffixes = [_suffix(path) for path in files]
     if len({suffix in PARQUET for suffix in suffixes}) > 1:
         raise InvalidFile("Some of the files are CSV and some are Parquet; pass one of the two.")
-    wanted = [Wanted(path, only, drop, required, kinds or {}) for path in files]
+    wanted = [ColumnSelection(path, only, drop, required, kinds or {}) for path in files]
     if engine == "dask":
         if suffixes[0] not in PARQUET:
             raise InvalidFile(f"{files[0]} is CSV, and a cluster reads Parquet only; convert it.")
@@ -129,7 +129,7 @@ def scan_files(
     )
 
 
-def opened(X: Any, only: Collection[str] | None = None) -> Any:
+def scan_if_path(X: Any, only: Collection[str] | None = None) -> Any:
     """Return a table of files where X is the path, a pattern or paths of them; else X itself."""
     is_list = isinstance(X, list | tuple) and len(X) > 0
     named = all(isinstance(each, str | os.PathLike) for each in (X if is_list else [X]))

@@ -23,7 +23,7 @@ import numpy as np
 from mossrules._typing import AnyArray
 from mossrules._warn import warn_user
 from mossrules.data.columns import NUMBERS, Kind
-from mossrules.data.files.selection import Columns, Wanted, check_same
+from mossrules.data.files.selection import Columns, ColumnSelection, check_same
 from mossrules.exceptions import InvalidFile, MixedColumnWarning
 
 __all__ = ["MISSING", "Blocks", "Parser", "missing_values", "parse_csv", "read_csv"]
@@ -36,14 +36,14 @@ LONGEST_LINE = 1 << 24  # characters
 BLOCK_ROWS = 500  # are text at a time: few enough to stay in the processor's cache
 
 
-def read_csv(wanted: Wanted, delimiter: str) -> Columns:
+def read_csv(wanted: ColumnSelection, delimiter: str) -> Columns:
     """Return the columns of a file as arrays."""
     parsers = parse_csv([wanted], delimiter, Blocks)
     return {name: parser.blocks.whole() for name, parser in parsers.items()}
 
 
 def parse_csv(
-    files: Sequence[Wanted], delimiter: str, make_blocks: Callable[[], Kept]
+    files: Sequence[ColumnSelection], delimiter: str, make_blocks: Callable[[], Kept]
 ) -> dict[str, Parser[Kept]]:
     """Read files once, and once more the columns that turned out to be text late."""
     if len(delimiter) != 1:
@@ -52,13 +52,13 @@ def parse_csv(
     late = {name for name, parser in parsers.items() if parser.is_late}
     if late:
         kinds = dict.fromkeys(late, Kind.CATEGORICAL)
-        again = [Wanted(each.path, late, (), (), kinds) for each in files]
+        again = [ColumnSelection(each.path, late, (), (), kinds) for each in files]
         parsers |= _parse_files(again, delimiter, make_blocks)
     return parsers
 
 
 def _parse_files(
-    files: Sequence[Wanted], delimiter: str, make_blocks: Callable[[], Kept]
+    files: Sequence[ColumnSelection], delimiter: str, make_blocks: Callable[[], Kept]
 ) -> dict[str, Parser[Kept]]:
     parsers: dict[str, Parser[Kept]] = {}
     n_rows = sum(_parse_file(wanted, delimiter, make_blocks, parsers) for wanted in files)
@@ -68,7 +68,7 @@ def _parse_files(
 
 
 def _parse_file(
-    wanted: Wanted,
+    wanted: ColumnSelection,
     delimiter: str,
     make_blocks: Callable[[], Kept],
     parsers: dict[str, Parser[Kept]],
@@ -137,7 +137,7 @@ def _open(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig", newline="")
 
 
-def _read_header(wanted: Wanted, rows: Iterator[Row], delimiter: str) -> list[str]:
+def _read_header(wanted: ColumnSelection, rows: Iterator[Row], delimiter: str) -> list[str]:
     _, names = next(rows, (0, []))
     if not names:
         raise InvalidFile(f"{wanted.path} is empty; its first line has to name the columns.")

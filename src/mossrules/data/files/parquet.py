@@ -12,7 +12,7 @@ from typing import Any
 import narwhals as nw
 
 from mossrules.data.columns import NUMBERS, Kind
-from mossrules.data.files.selection import Columns, Wanted
+from mossrules.data.files.selection import Columns, ColumnSelection
 from mossrules.exceptions import InvalidFile, MissingDependency
 
 __all__ = ["as_wanted", "by_pyarrow", "columns_to_read", "read_parquet", "validated"]
@@ -21,7 +21,7 @@ __all__ = ["as_wanted", "by_pyarrow", "columns_to_read", "read_parquet", "valida
 INDEX = re.compile(r"__index_level_\d+__")
 
 
-def read_parquet(wanted: Wanted) -> Columns:
+def read_parquet(wanted: ColumnSelection) -> Columns:
     """Return the columns of a file, read whole by whichever library is there."""
     for library, read in (("pyarrow", _read_with_pyarrow), ("polars", _read_with_polars)):
         if importlib.util.find_spec(library) is not None:
@@ -37,19 +37,19 @@ def read_parquet(wanted: Wanted) -> Columns:
     )
 
 
-def columns_to_read(wanted: Wanted, names: Iterable[str]) -> list[str]:
+def columns_to_read(wanted: ColumnSelection, names: Iterable[str]) -> list[str]:
     """Return the columns to read; an index that pandas has kept is one only where it is named."""
     named = {*wanted.drop, *wanted.required, *wanted.kinds, *(wanted.only or ())}
     return wanted.choose([name for name in names if name in named or not INDEX.fullmatch(name)])
 
 
-def as_wanted(series: Any, name: str, wanted: Wanted) -> Any:
+def as_wanted(series: Any, name: str, wanted: ColumnSelection) -> Any:
     """Return whole numbers as text where they are to be categories."""
     kind = wanted.kinds.get(name, Kind.NUMERIC)
     return series.cast(nw.String) if kind not in NUMBERS and series.dtype.is_integer() else series
 
 
-def _read_with_pyarrow(wanted: Wanted) -> Any:
+def _read_with_pyarrow(wanted: ColumnSelection) -> Any:
     from pyarrow import parquet  # noqa: PLC0415  optional
 
     with by_pyarrow(wanted.path), parquet.ParquetFile(wanted.path) as file:
@@ -80,7 +80,7 @@ def validated(found: Any) -> Any:
     return found
 
 
-def _read_with_polars(wanted: Wanted) -> Any:
+def _read_with_polars(wanted: ColumnSelection) -> Any:
     import polars as pl  # noqa: PLC0415  optional
 
     try:

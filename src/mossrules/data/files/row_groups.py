@@ -15,7 +15,7 @@ from mossrules._typing import AnyArray
 from mossrules.data.chunks import RowRange
 from mossrules.data.columns import Column, Kind, as_vector, make_column, values_as
 from mossrules.data.files.parquet import as_wanted, by_pyarrow, columns_to_read, validated
-from mossrules.data.files.selection import Wanted, check_same
+from mossrules.data.files.selection import ColumnSelection, check_same
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidFile
 
@@ -50,7 +50,7 @@ class Part:
         return found
 
 
-def scan_parquet(files: Sequence[Wanted]) -> Table:
+def scan_parquet(files: Sequence[ColumnSelection]) -> Table:
     """Return the columns of all rows of some files; values are read when they are asked for."""
     parts: list[Part] = []
     names: list[str] = []
@@ -92,7 +92,7 @@ def _parts(path: Path, modified: int, metadata: Any, start: int) -> Iterator[Par
         rows += size
 
 
-def _column(name: str, schema: Any, wanted: Wanted, parts: Sequence[Part]) -> Column:
+def _column(name: str, schema: Any, wanted: ColumnSelection, parts: Sequence[Part]) -> Column:
     import pyarrow as pa  # noqa: PLC0415  optional
 
     # A dictionary is in the row groups only, and in its order the levels have theirs.
@@ -116,7 +116,7 @@ class _Reader:
     """Reads rows of a column, in the kind that it has in the first file."""
 
     column: Column
-    wanted: Wanted
+    wanted: ColumnSelection
     parts: Sequence[Part]
     starts: list[int]
 

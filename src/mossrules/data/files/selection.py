@@ -11,13 +11,13 @@ from mossrules.data.columns import Kind
 from mossrules.data.table import did_you_mean
 from mossrules.exceptions import MissingColumns
 
-__all__ = ["Columns", "Wanted", "check_same"]
+__all__ = ["ColumnSelection", "Columns", "check_same"]
 
 Columns = dict[str, Any]  # arrays, or series of a frame library
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ColumnSelection:
     """Which columns of a file to read, and what is known of them."""
 
     path: Path

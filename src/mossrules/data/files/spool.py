@@ -17,14 +17,14 @@ from mossrules._typing import AnyArray
 from mossrules.data.chunks import MAX_CHUNK_ROWS, row_ranges
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
 from mossrules.data.files.delimited import Blocks, missing_values, parse_csv
-from mossrules.data.files.selection import Wanted
+from mossrules.data.files.selection import ColumnSelection
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidFile
 
 __all__ = ["scan_csv"]
 
 
-def scan_csv(files: Sequence[Wanted], delimiter: str) -> Table:
+def scan_csv(files: Sequence[ColumnSelection], delimiter: str) -> Table:
     """Return the columns of all rows of some files, kept in a temporary folder.
 
     It goes when the table does. Numbers take eight bytes there, labels four.

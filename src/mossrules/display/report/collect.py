@@ -20,9 +20,8 @@ from mossrules import defaults
 from mossrules._provenance import provenance
 from mossrules.baselines.registry import BASELINES, baselines_like
 from mossrules.candidates.rules import Rule
-from mossrules.candidates.search import read_weights
 from mossrules.data.labels import read_labels
-from mossrules.data.table import Table, finite_numbers, split_column
+from mossrules.data.table import Table, finite_numbers, read_weights, split_column
 from mossrules.display.report.data import (
     BaselinePoint,
     CertificateSummary,

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mossrules.data.canonical_order import MOST_REPEATS, mix, settle_rows
-from mossrules.data.table import split_target
+from mossrules.data.canonical_order import GOLDEN, MOST_REPEATS, mix
+from mossrules.data.rows import read_rows
 
 
 def settled(X, y, weights=None):
     """Return columns, target and weights in the order found, as lists."""
-    rows = settle_rows(*split_target(X, y), None if weights is None else np.asarray(weights))
+    rows = read_rows(X, y, weights)
     columns = {
         column.name: column.read(0, rows.table.n_rows).tolist() for column in rows.table.columns
     }
@@ -128,4 +128,4 @@ def test_another_table_has_another_order(changed):
 @pytest.mark.parametrize("n", [1, 5, 100_000])
 def test_mixed_numbers_differ(n):
     """Places of the sequence are mixed one to one."""
-    assert len(np.unique(mix(np.arange(n, dtype=np.uint64)))) == n
+    assert len(np.unique(mix(np.arange(n, dtype=np.uint64) * GOLDEN))) == n

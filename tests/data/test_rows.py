@@ -9,12 +9,10 @@ import pytest
 from mossrules import MossClassifier, MossRegressor, find_candidates
 from mossrules.baselines import FireRegressor
 from mossrules.data import canonical_order as order
-from mossrules.data.canonical_order import settle_rows
 from mossrules.data.files import row_groups, scan_files
-from mossrules.data.table import split_target
+from mossrules.data.rows import read_rows
 from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidFile, InvalidTable, InvalidTarget, MissingColumns
-from mossrules.learning.inputs import stream_training
 
 N = 700
 
@@ -114,15 +112,14 @@ def test_classes_in_files_give_the_classifier_of_memory(tmp_path, frame, class_w
 
 
 def test_numbers_are_places_in_the_order_of_memory(tmp_path, frame):
-    """By their numbers, the rows of files are those of `settle_rows`, one by one."""
+    """By their numbers, the rows of files are those of the frame, one by one."""
     table = frame.drop(columns="kind")
     table.to_parquet(tmp_path / "data.parquet", row_group_size=33)
-    expected = settle_rows(*split_target(table, "y"), None)
-    found = stream_training(regressor(), tmp_path / "data.parquet", "y", None)
+    expected, found = (read_rows(each, "y") for each in (table, tmp_path / "data.parquet"))
     np.testing.assert_array_equal(found.target, expected.target)
     numbers, values = [], []
-    for chunk in found.training.chunks:
-        numbers += (chunk.start + chunk.places.astype(int)).tolist()
+    for chunk in found.chunks:
+        numbers += chunk.numbers.tolist()
         values += chunk.read(chunk.table.columns[0]).tolist()
     ordered = np.array(values)[np.argsort(numbers)]
     np.testing.assert_array_equal(ordered, expected.table.columns[0].read(0, N))
