@@ -69,7 +69,7 @@ nitpick_ignore_regex = [
     # Records inside of figures, data and solver, which signatures name and users need not.
     (
         "py:class",
-        r"mossrules\.(candidates\.(cuts|codes)\.\w+|data\.columns\.Kind|learning\.constraints\.builder\.\w+)",
+        r"mossrules\.(candidates\.(cuts|codes)\.\w+|data\.columns\.Kind|constraints\.builder\.\w+)",
     ),
     (
         "py:class",

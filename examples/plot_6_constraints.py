@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_diabetes
 
 from mossrules import MossRegressor
-from mossrules.learning.constraints import AtMostFeatures, Increasing, NeverUse
+from mossrules.constraints import AtMostFeatures, Increasing, NeverUse
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 demands = [NeverUse("sex"), AtMostFeatures(3), Increasing("bmi", "bp")]

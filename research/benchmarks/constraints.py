@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from statistics import median
 
 from mossrules import Candidates, find_candidates
-from mossrules.exceptions import NothingFound
-from mossrules.learning.constraints import (
+from mossrules.constraints import (
     AtMostFeatures,
     AtMostPerFeature,
     Constraint,
     OnlyUp,
     apply_constraints,
 )
+from mossrules.exceptions import NothingFound
 from mossrules.learning.squared_error import GAMMA_ROWS
 from mossrules.solver import Options, Problem, Solution, Status, solve
 from research.benchmarks._data import read_mixed, warm_up

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from mossrules import MossClassifier, MossRegressor
+from mossrules.constraints import AtMostFeatures, OnlyUp
 from mossrules.frontier import solve_frontier
-from mossrules.learning.constraints import AtMostFeatures, OnlyUp
 from mossrules.solver import Options, Problem, solve
 
 __all__ = ["everything"]

@@ -15,8 +15,7 @@ from mossrules.baselines import SirusClassifier
 from mossrules.baselines.registry import METHODS, make_methods
 from mossrules.cli import _console
 from mossrules.cli.compare import LearnerName
-from mossrules.evaluation import evaluate
-from mossrules.learning.constraints import (
+from mossrules.constraints import (
     AtMostFeatures,
     AtMostPerFeature,
     Decreasing,
@@ -26,6 +25,7 @@ from mossrules.learning.constraints import (
     OnlyUp,
     OwnDirection,
 )
+from mossrules.evaluation import evaluate
 from mossrules.stability import consistent_rules, empirical_stability
 
 runner = CliRunner()

@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from mossrules import MossClassifier, RuleSet, RuleSets, evaluate_frontier
+from mossrules.constraints import Decreasing, NeverUse, OnlyUp, OwnDirection
 from mossrules.display.plots import (
     ConsistencyDisplay,
     FrontierDisplay,
@@ -20,7 +21,6 @@ from mossrules.display.plots import (
 )
 from mossrules.estimators import candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter, InvalidTarget, UnsupportedType
-from mossrules.learning.constraints import Decreasing, NeverUse, OnlyUp, OwnDirection
 from mossrules.learning.log_loss import REFIT_RIDGE, platt, refit_log_odds
 from mossrules.patterns import Patterns
 

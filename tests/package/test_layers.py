@@ -14,7 +14,7 @@ import mossrules
 PACKAGE = Path(mossrules.__file__).parent
 LAYERS = [  # of rooms; what stands in no folder is below all of them, or above as named here
     {"statistics", "patterns"}, {"data"}, {"candidates"}, {"solver"}, {"frontier"}, {"model"},
-    {"learning", "constraints"}, {"evaluation", "stability"}, {"estimators"}, {"baselines"},
+    {"constraints"}, {"learning"}, {"evaluation", "stability"}, {"estimators"}, {"baselines"},
     {"display"}, {"cli"}, {"__main__", "__init__"},
 ]  # fmt: skip
 RANK = {room: rank for rank, rooms in enumerate(LAYERS, start=1) for room in rooms}

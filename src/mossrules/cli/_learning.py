@@ -22,12 +22,12 @@ from mossrules.exceptions import (
 )
 
 if TYPE_CHECKING:
+    from mossrules.constraints import Constraint
     from mossrules.data.files import Columns
     from mossrules.data.table import Table
     from mossrules.estimators import MossClassifier, MossRegressor
     from mossrules.evaluation import Evaluation
     from mossrules.evaluation.folds import EvaluationProgress
-    from mossrules.learning.constraints import Constraint
 
 __all__ = [
     "connected",
@@ -225,8 +225,8 @@ def moss_parameters(moss: Moss, table: Columns | Table, target: str) -> dict[str
 
 def read_constraints(moss: Moss, table: Columns | Table, target: str) -> list[Constraint] | None:
     """Return what the options ask of a rule set; None if they ask for nothing."""
+    from mossrules import constraints as known  # noqa: PLC0415  loads numba
     from mossrules.data.table import did_you_mean  # noqa: PLC0415  loads narwhals
-    from mossrules.learning import constraints as known  # noqa: PLC0415  loads numba
 
     named = {
         "--never-use": (known.NeverUse, moss.never_use),

@@ -9,10 +9,10 @@ from typing import Any, Literal, Self
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
+from mossrules.constraints import Constraint
 from mossrules.data.labels import check_class_weight
 from mossrules.estimators.base import RuleClassifier, by_class
 from mossrules.estimators.moss import MossEstimator
-from mossrules.learning.constraints import Constraint
 from mossrules.learning.fit import FittedRules
 from mossrules.learning.log_loss import LogLoss
 from mossrules.learning.stability_levels import Stability, Ties

@@ -17,6 +17,7 @@ from mossrules import defaults
 from mossrules._display import model_html, write_report
 from mossrules._files import check_place
 from mossrules._warn import warn_user
+from mossrules.constraints import Constraint
 from mossrules.data.rows import Rows
 from mossrules.estimators.base import RuleEstimator
 from mossrules.evaluation.folds import split_rows
@@ -25,7 +26,6 @@ from mossrules.evaluation.trade_off import cross_validate
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.frontier import Frontier
 from mossrules.frontier.sweep import Listener
-from mossrules.learning.constraints import Constraint
 from mossrules.learning.fit import FittedRules, Settings, build_problem, choose_rules
 from mossrules.learning.objective import Objective
 from mossrules.learning.stability_levels import (

@@ -14,10 +14,10 @@ from mossrules import defaults
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.search import Candidates, find_candidates
+from mossrules.constraints import check_constraints, required_rules
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.rows import Rows, read_rows
 from mossrules.exceptions import InvalidTable
-from mossrules.learning.constraints import check_constraints, required_rules
 from mossrules.statistics import Statistics
 
 __all__ = [

@@ -14,9 +14,9 @@ from mossrules._checks import check_choice, check_integer
 from mossrules._typing import IntArray
 from mossrules._warn import warn_user
 from mossrules.candidates.search import Candidates
+from mossrules.constraints import check_constraints
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.frontier import Frontier, FrontierPoint, solve_frontier
-from mossrules.learning.constraints import check_constraints
 from mossrules.learning.objective import Objective
 from mossrules.learning.stability_levels import (
     AUTO,

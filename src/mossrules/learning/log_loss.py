@@ -27,9 +27,9 @@ from sklearn.metrics import log_loss
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates.search import Candidates
+from mossrules.constraints import apply_constraints, check_constraints
 from mossrules.data.columns import Label
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.constraints import apply_constraints, check_constraints
 from mossrules.learning.objective import Objective, Score, no_rules
 from mossrules.model import RuleSet
 from mossrules.model.calibration import Calibration

@@ -19,7 +19,7 @@ from sklearn.metrics import mean_squared_error, r2_score
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates.search import Candidates
-from mossrules.learning.constraints import apply_constraints, check_constraints
+from mossrules.constraints import apply_constraints, check_constraints
 from mossrules.learning.objective import Objective, Score, no_rules
 from mossrules.model import RuleSet
 from mossrules.solver import Problem, Solution

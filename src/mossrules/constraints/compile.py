@@ -9,9 +9,9 @@ import numpy as np
 
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import Candidates
+from mossrules.constraints.builder import ConstraintBuilder, Limited
+from mossrules.constraints.kinds import Constraint, MustInclude
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
-from mossrules.learning.constraints.builder import ConstraintBuilder, Limited
-from mossrules.learning.constraints.kinds import Constraint, MustInclude
 from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = ["apply_constraints", "check_constraints", "required_rules"]

@@ -9,12 +9,12 @@ the solver takes: rules fixed in and out, limits `A z <= b` on rules and feature
 
 from __future__ import annotations
 
-from mossrules.learning.constraints.compile import (
+from mossrules.constraints.compile import (
     apply_constraints,
     check_constraints,
     required_rules,
 )
-from mossrules.learning.constraints.kinds import (
+from mossrules.constraints.kinds import (
     AtMostConditions,
     AtMostFeatures,
     AtMostPerFeature,

@@ -9,8 +9,7 @@ from sklearn.model_selection import GridSearchCV
 
 from mossrules import MossRegressor, find_candidates
 from mossrules.candidates.rules import OPEN, Levels, Range, Rule
-from mossrules.exceptions import InfeasibleProblem, InvalidParameter
-from mossrules.learning.constraints import (
+from mossrules.constraints import (
     AtMostConditions,
     AtMostFeatures,
     AtMostPerFeature,
@@ -25,6 +24,7 @@ from mossrules.learning.constraints import (
     apply_constraints,
     check_constraints,
 )
+from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.learning.stability_levels import at_stability, stability_floors
 from mossrules.solver import Options, Problem, Status, solve
 from support.oracles import signed_loss

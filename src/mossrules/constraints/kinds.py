@@ -12,9 +12,9 @@ import numpy as np
 
 from mossrules._checks import check_integer
 from mossrules.candidates.rules import Rule
+from mossrules.constraints.builder import ConstraintBuilder
 from mossrules.data.columns import Kind
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.constraints.builder import ConstraintBuilder
 
 __all__ = [
     "AtMostConditions",
