@@ -24,8 +24,7 @@ from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.cuts import Binning
 from mossrules.candidates.forest import Step
 from mossrules.candidates.generators import ForestGenerator
-from mossrules.candidates.pool import CandidatePool
-from mossrules.candidates.rules import Rule, condition_of_step
+from mossrules.candidates.rules import CandidatePool, Rule, condition_of_step
 from mossrules.candidates.search import Candidates, encode_rows
 from mossrules.data.rows import Rows
 from mossrules.data.table import Table

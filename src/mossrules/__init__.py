@@ -8,8 +8,7 @@ from mossrules._version import __version__
 
 if TYPE_CHECKING:
     from mossrules.candidates.generators import FittedEnsemble
-    from mossrules.candidates.pool import CandidatePool
-    from mossrules.candidates.rules import Rule
+    from mossrules.candidates.rules import CandidatePool, Rule
     from mossrules.candidates.search import Candidates, find_candidates
     from mossrules.estimators import MossClassifier, MossRegressor
     from mossrules.evaluation import FrontierEvaluation, evaluate_frontier
@@ -39,7 +38,7 @@ __all__ = [
 # Names are imported when first used: numba and narwhals take longer to load than `import mossrules`
 # should take.
 _HOME = {
-    "CandidatePool": "mossrules.candidates.pool",
+    "CandidatePool": "mossrules.candidates.rules",
     "Candidates": "mossrules.candidates.search",
     "FittedEnsemble": "mossrules.candidates.generators",
     "Frontier": "mossrules.frontier",

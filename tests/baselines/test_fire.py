@@ -19,8 +19,7 @@ from mossrules.baselines.fire import FirePath
 from mossrules.baselines.kernels import block_step, fuse, threshold
 from mossrules.baselines.paths import PathPoint, follow_path
 from mossrules.candidates.forest import grow_forest
-from mossrules.candidates.pool import CandidatePool
-from mossrules.candidates.rules import Range, Rule
+from mossrules.candidates.rules import CandidatePool, Range, Rule
 from mossrules.estimators import candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning.stability_levels import count_untied

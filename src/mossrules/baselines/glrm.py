@@ -41,11 +41,9 @@ from mossrules.baselines.logistic import Logistic
 from mossrules.baselines.paths import Loss, PathPoint, Solve, follow_path, solve_closely
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.generators import ForestGenerator
-from mossrules.candidates.patterns import compute_patterns
-from mossrules.candidates.pool import CandidatePool
-from mossrules.candidates.rules import Rule
+from mossrules.candidates.rules import CandidatePool, Rule
 from mossrules.candidates.search import Candidates, encode_rows
-from mossrules.candidates.statistics import compute_statistics
+from mossrules.candidates.statistics import compute_patterns, compute_statistics
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidTable, SolveLimitWarning

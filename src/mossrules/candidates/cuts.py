@@ -23,8 +23,8 @@ import numpy as np
 from mossrules._cached import cached_property
 from mossrules._checks import check_integer
 from mossrules._typing import AnyArray, CodeArray, FloatArray, IntArray
+from mossrules.candidates.kernels.codes import encode_numbers
 from mossrules.candidates.kernels.draws import ROW_SAMPLE, hash_rows, stream_key
-from mossrules.candidates.kernels.encoding import encode_numbers
 from mossrules.data.chunks import Progress, RowRange, fold
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
 from mossrules.data.rows import Chunk, Rows

@@ -22,8 +22,12 @@ from mossrules._checks import check_integer, check_number
 from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
 from mossrules.candidates.codes import EncodedChunk, EncodedTable
 from mossrules.candidates.kernels.draws import BOOTSTRAP, TREES_PER_DRAW, draw_features, stream_key
-from mossrules.candidates.kernels.histograms import add_level_histograms
-from mossrules.candidates.kernels.splits import ALL_CONSTANT, INACTIVE, choose_splits
+from mossrules.candidates.kernels.trees import (
+    ALL_CONSTANT,
+    INACTIVE,
+    add_level_histograms,
+    choose_splits,
+)
 from mossrules.data.chunks import Progress
 from mossrules.exceptions import InvalidParameter
 

@@ -16,10 +16,13 @@ from mossrules._frames import Backend, make_frame
 from mossrules.candidates.codes import EncodedTable, encode_table
 from mossrules.candidates.cuts import Binning, fit_binning
 from mossrules.candidates.generators import FittedEnsemble, ForestGenerator, Generator
-from mossrules.candidates.patterns import compute_patterns
-from mossrules.candidates.pool import CandidatePool
-from mossrules.candidates.rules import Levels, Rule, format_number
-from mossrules.candidates.statistics import Overlaps, compute_overlaps, statistics_of_overlaps
+from mossrules.candidates.rules import CandidatePool, Levels, Rule, format_number
+from mossrules.candidates.statistics import (
+    Overlaps,
+    compute_overlaps,
+    compute_patterns,
+    statistics_of_overlaps,
+)
 from mossrules.data.chunks import Progress, resolve_n_jobs
 from mossrules.data.columns import Kind
 from mossrules.data.rows import Rows, read_rows

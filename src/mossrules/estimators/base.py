@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._typing import AnyArray, FloatArray
-from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates
 from mossrules.data.columns import Label
 from mossrules.data.dask_partitions import predict_partitions

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, clone
 
 from mossrules._cached import cached_property
 from mossrules._typing import AnyArray, IntArray
-from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.rows import Rows, read_rows
 from mossrules.evaluation.metrics import score_classes, score_numbers

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 
 from mossrules import defaults
 from mossrules.candidates.cuts import BinnedColumn, Binning
-from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates, find_candidates
 from mossrules.constraints import check_constraints, required_rules
 from mossrules.data.chunks import resolve_n_jobs

@@ -1,11 +1,14 @@
-"""Sets of rows as packed bits: 64 rows per word, row `r` of a chunk at bit `r % 64` of its word."""
+"""From numbers to bin codes, and from codes to sets of rows.
+
+Sets of rows are packed bits: 64 rows per word, row `r` of a chunk at bit `r % 64` of its word.
+"""
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
+from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, FloatArray, IntArray
 
 BLOCK_WORDS = 512  # words of each set handled together: with a thousand sets, half of a cache
 
@@ -99,3 +102,19 @@ def add_overlaps(
                     overlaps[i1, j] += factor * np.int64(s10)
                 if i1 > i and j1 > j:
                     overlaps[i1, j1] += factor * np.int64(s11)
+
+
+# --- codes ----------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def encode_numbers(values: FloatArray, cuts: FloatArray, codes: CodeArray) -> None:
+    """Set code 0 for NaN and otherwise 1 + the number of cuts below the value, in place.
+
+    One comparison per cut, branch-free: for the usual nine cuts this beats a binary search.
+    """
+    for i in range(values.shape[0]):
+        codes[i] = np.uint8(values[i] == values[i])
+    for cut in cuts:
+        for i in range(values.shape[0]):
+            codes[i] += np.uint8(values[i] > cut)
