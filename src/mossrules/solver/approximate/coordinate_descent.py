@@ -1,6 +1,6 @@
 """The paper's approximate algorithm: coordinate descent with a price on rules and on counts.
 
-Notation (the rest as in `problem`)
+Notation (the rest as in `squared`)
     t_i            lambda_1 - lambda_2 c_i, the price of rule i; -inf when fixed in, +inf when out
     u_i            q_i - sum_{j != i} G_ij w_j
     gain_i         1/2 u_i^2 / (G_ii + 1/gamma): the fall in loss by the best weight for rule i

@@ -1,6 +1,6 @@
 """Selections brought to the size and to the floor of a problem, at little cost in loss.
 
-Notation (shapes in brackets; the rest as in `problem`), with A = G + I/gamma
+Notation (shapes in brackets; the rest as in `squared`), with A = G + I/gamma
     B    inverse of A_SS                                                   (k, k)
     w    B q_S, the weights                                                (k,)
     P    B G_S.                                                            (k, m)

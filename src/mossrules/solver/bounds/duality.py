@@ -1,6 +1,6 @@
 """Lower bounds on the loss of every selection, by weak duality.
 
-Notation (shapes in brackets; the rest as in `problem`)
+Notation (shapes in brackets; the rest as in `squared`)
     w            any weights, those of a selection say                             (m,)
     r            q - G w, what the rules have in common with the residual          (m,)
     g            gamma/2 r^2, or 0 where r has the wrong sign for a rule           (m,)

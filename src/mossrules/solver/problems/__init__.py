@@ -1,1 +1,1 @@
-"""What is to be solved: the conditions of a rule set, and a loss."""
+"""What to select and at what loss: the plain definitions, which every answer is checked against."""

@@ -1,6 +1,6 @@
 """Limits on a selection beside its size and stability: `A z <= b`, on rules and groups of rules.
 
-Notation (the rest as in `problem`)
+Notation (the rest as in `squared`)
     u_g        1 where a rule of group g is selected, else 0: the largest z_i of the group    (p,)
     A z <= b   with one column for each rule, and then one for each group: A_z z + A_u u <= b
 
@@ -86,13 +86,14 @@ class LinearConstraints:
 
     @property
     def most(self) -> FloatArray:
-        """What the rows may count: b, and a little for rounding."""
+        """What the rows may count: b, and a little for the rounding of sums of A."""
         return np.asarray(self.b + 1e-9 * (1.0 + np.abs(self.b)), dtype=np.float64)
 
     def with_linked_groups(self) -> tuple[FloatArray, FloatArray]:
         """Return rows over (z, u) with 0 <= u <= 1 free: A, b and z_i <= u_g for rules of groups.
 
-        As groups count for no less than 0, the least u that the links allow is the one meant.
+        As groups count for no less than 0, the smallest u that the links allow is the one meant, so
+        u need not be integer: that keeps the binary variables of a master to those of rules.
         """
         g, i = np.nonzero(self.groups)
         links = np.zeros((len(g), self.A.shape[1]))
@@ -108,17 +109,18 @@ class LinearConstraints:
         fixed_out: Sequence[int],
         floor: tuple[IntArray, int] | None = None,
     ) -> IntArray | None:
-        """Return the selection of at most `size` rules of the least cost that keeps the limits.
+        """Return the selection of at most `size` rules of the lowest cost that keeps the limits.
 
-        `floor` is what rules count, and the least that the selection has to. None where no
-        selection with the fixings keeps all. It is an integer program, for HiGHS.
+        `floor` is what rules count, and the minimum for the selection. None where no selection with
+        the fixings keeps all. It is an integer program, for HiGHS: with general A even the question
+        whether there is any selection is hard, so nothing simpler will do.
         """
         highspy = import_module("highspy")  # not scipy's, which prints to the terminal
         A, b = self.with_linked_groups()
         n = A.shape[1]
         low, high = np.zeros(n), np.ones(n)
         low[list(fixed_in)], high[list(fixed_out)] = 1.0, 0.0
-        scale = float(np.abs(cost).max(initial=0.0)) or 1.0
+        scale = float(np.abs(cost).max(initial=0.0)) or 1.0  # the solver's tolerances are absolute
         program = highspy.Highs()
         for name, value in (("output_flag", False), ("mip_rel_gap", 0.0), ("threads", 1)):
             program.setOptionValue(name, value)
@@ -131,9 +133,9 @@ class LinearConstraints:
         if floor is not None:
             rows.append(np.append(-floor[0], np.zeros(n - self.m)))
             limits.append(-float(floor[1]))
-        for row, most in zip(rows, limits, strict=True):
+        for row, maximum in zip(rows, limits, strict=True):
             used = np.flatnonzero(row).astype(np.int32)
-            program.addRow(-highspy.kHighsInf, most, len(used), used, row[used])
+            program.addRow(-highspy.kHighsInf, maximum, len(used), used, row[used])
         program.run()
         program.resetGlobalScheduler(False)  # HiGHS keeps one for each thread
         status = program.getModelStatus()

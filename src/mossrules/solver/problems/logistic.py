@@ -1,6 +1,6 @@
-"""The problem for two classes: at most k rules, at least `eps` stability, the least logistic loss.
+"""The problem for two classes: at most k rules, at least `eps` stability, the smallest log-loss.
 
-Notation (shapes in brackets; the rest as in `problem` and in `patterns`)
+Notation (shapes in brackets; the rest as in `squared` and in `patterns`)
     eta          log-odds of class 1 of each pattern: b0 + b + M_S w              (P,)
     b0, b        log-odds of the share of class 1, and what the intercept adds to it
     f(eta)       sum_p pos_p log(1 + exp(-eta_p)) + neg_p log(1 + exp(eta_p))
@@ -33,7 +33,7 @@ from mossrules.exceptions import InvalidParameter
 from mossrules.patterns import Patterns, logistic_loss
 from mossrules.solver.kernels.signed import signed_weights
 from mossrules.solver.problems.linear_constraints import LinearConstraints
-from mossrules.solver.problems.selection import Fit, SelectionProblem, whole_counts
+from mossrules.solver.problems.selection import Fit, SelectionProblem, check_point, whole_counts
 
 __all__ = ["GAMMA_INFORMATION", "INTERCEPT", "LogisticProblem"]
 
@@ -115,6 +115,11 @@ class LogisticProblem(SelectionProblem):
         return 0.25 * max(float((support * values**2).max()), INTERCEPT**2 * self.patterns.n)
 
     @property
+    def data(self) -> Patterns:
+        """What is known of the rows."""
+        return self.patterns
+
+    @property
     def counts(self) -> IntArray:
         """Number of trees in which each rule appears."""
         return self.patterns.counts
@@ -164,9 +169,7 @@ class LogisticProblem(SelectionProblem):
             values=np.pad(p.values, (0, n)),
             counts=np.pad(p.counts, (0, n)),
         )
-        signs = None if self.signs is None else np.pad(self.signs, (0, n))
-        limits = None if self.constraints is None else self.constraints.padded(n)
-        return replace(self, patterns=patterns, constraints=limits, signs=signs)
+        return replace(self, patterns=patterns, **self._padded_conditions(n))
 
     # --- the plain definitions ------------------------------------------------------------------
 
@@ -176,26 +179,13 @@ class LogisticProblem(SelectionProblem):
         minimum = self._minimise(S, np.ones(len(S)))
         return Fit(minimum.x[:-1], self.base + INTERCEPT * minimum.x[-1], minimum.loss)
 
-    def weights(self, support: IntArray) -> FloatArray:
-        """Return the best weights of a selection."""
-        return self.fit(support).weights
-
-    def loss(self, support: IntArray) -> float:
-        """Return H2 of a selection."""
-        return self.fit(support).loss
-
-    def tangent_at(self, support: IntArray) -> tuple[float, FloatArray]:
-        """Return H2 and its gradient at a selection."""
-        S = np.asarray(support, dtype=np.int64)
-        return self._tangent(S, np.ones(len(S)))
-
     def tangent(self, z: FloatArray) -> tuple[float, FloatArray]:
         """Return H2 and its gradient -(gamma/2) r^2 at any point of [0, 1]^m."""
-        z = np.asarray(z, dtype=np.float64)
-        if z.shape != (self.m,) or not ((z >= 0) & (z <= 1)).all():
-            raise InvalidParameter(f"z must have {self.m} entries between 0 and 1.")
+        z = check_point(z, self.m)
         S = np.flatnonzero(z)
-        return self._tangent(S, z[S])
+        constant, gains = self.dual_parts(self.relaxed_weights(z))
+        # By the dual point, not by the loss there: rounding then cannot make the cut too high.
+        return constant - float(gains[S] @ z[S]), -gains
 
     def relaxed_weights(self, z: FloatArray) -> FloatArray:
         """Return the best weights (m,) at a point of [0, 1]^m."""
@@ -203,13 +193,6 @@ class LogisticProblem(SelectionProblem):
         w = np.zeros(self.m)
         w[S] = self._minimise(S, z[S]).x[:-1] * np.sqrt(z[S])
         return w
-
-    def _tangent(self, S: IntArray, z: FloatArray) -> tuple[float, FloatArray]:
-        full = np.zeros(self.m)
-        full[S] = z
-        constant, gains = self.dual_parts(self.relaxed_weights(full))
-        # By the dual point, not by the loss there: rounding then cannot make the cut too high.
-        return constant - float(gains[S] @ z), -gains
 
     def dual_parts(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return C and (gamma/2) r^2 at the alpha of weights (m,) and the best intercept for them.
@@ -253,37 +236,26 @@ class LogisticProblem(SelectionProblem):
         Up to 2^k of them are told apart by one number each; many rules are left as they are.
         """
         active = self.patterns.active(S)
-        if len(S) > 52:
+        if len(S) > 52:  # a float has no more binary digits to number them by
             return active.astype(np.float64), self._weights_of_classes
         keys = active @ (2.0 ** np.arange(len(S)))
         distinct, which = np.unique(keys, return_inverse=True)
         held = (distinct.astype(np.int64)[:, None] >> np.arange(len(S))) & 1
-        weights = [np.bincount(which, each, len(distinct)) for each in self._weights_of_classes]
+        weights = [np.bincount(which, rows, len(distinct)) for rows in self._weights_of_classes]
         return held.astype(np.float64), np.stack(weights)
-
-    # --- whose loss it is -----------------------------------------------------------------------
-
-    def has_same_loss(self, other: SelectionProblem) -> bool:
-        """Tell whether a tangent of one problem's loss is one of the other's."""
-        return (
-            isinstance(other, LogisticProblem)
-            and self.patterns is other.patterns
-            and self.gamma == other.gamma
-            and not self.has_other_signs(other)
-        )
 
     def data_parts(self) -> Iterator[bytes]:
         """Yield all numbers that the loss depends on, gamma left aside."""
         p = self.patterns
-        for each in (p.activations, p.positives, p.negatives, p.values, p.counts):
-            yield np.ascontiguousarray(each).tobytes()
+        for part in (p.activations, p.positives, p.negatives, p.values, p.counts):
+            yield np.ascontiguousarray(part).tobytes()
 
 
 # --- Newton's method ----------------------------------------------------------------------------
 
 
 class Minimum(NamedTuple):
-    """Where f(base + columns x) + x'ridge x / 2 is least, and its value there."""
+    """Where f(base + columns x) + x'ridge x / 2 is smallest, and its value there."""
 
     x: FloatArray
     loss: float
@@ -317,12 +289,12 @@ def _newton(
         slope = ridge * x - alpha @ columns
         if signs is None:
             step = -np.linalg.solve(A, slope)
-        else:
+        else:  # the minimum of the same quadratic model, among weights of the right signs
             step = signed_weights(A, A @ x - slope, signs) - x
         promised = -float(slope @ step)
         if promised <= PRECISION * value:
             break
-        share = 1.0
+        share = 1.0  # far from the minimum a whole step may overshoot: the loss is not quadratic
         while True:
             there = x + share * step
             eta_there = base + columns @ there

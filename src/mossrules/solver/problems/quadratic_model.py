@@ -9,7 +9,9 @@ G cancels out: what is left is f(w) + r'w, less the terms of r, and that is the 
 `logistic` itself. So a kernel for the squared loss takes a step, f and r are found anew where it
 ends, and what the kernel then says of that point is proven, however good or bad the curvature was.
 
-The intercept is the last column here: a rule of no count that is always in.
+The intercept is the last column here: a rule of no count that is always in. A second set of kernels
+for the logistic loss would spare the passes over patterns, and would have to be kept in step with
+the first; the touching problems cost one pass for each step of a node.
 """
 
 from __future__ import annotations
@@ -27,8 +29,10 @@ from mossrules.statistics import Statistics
 
 __all__ = ["Columns", "Point", "QuadraticModel"]
 
-LEAST_CURVATURE = 0.02  # of the weight of a pattern: a quarter is the most
-CHEAP = 2e9  # multiplications of a new curvature that are not worth thinking about
+# Of the weight of a pattern, whose curvature is a quarter of it at most. Where the model is sure of
+# a class the curvature vanishes, and a step on it would be endless.
+MIN_CURVATURE = 0.02
+CHEAP = 2e9  # multiplications: fewer take some tenths of a second, which are not worth saving
 BLOCK = 4096  # patterns whose columns are unpacked at once
 
 
@@ -109,7 +113,7 @@ class Columns:
         n_patterns = len(self.positives)
         odds = 1.0 / (1.0 + np.exp(-np.abs(self.predictor(w)[:n_patterns])))
         weight = self.positives + self.negatives
-        root = np.sqrt(weight * np.maximum(odds * (1.0 - odds), LEAST_CURVATURE))
+        root = np.sqrt(weight * np.maximum(odds * (1.0 - odds), MIN_CURVATURE))
         root = root.astype(np.float32)
         G = np.zeros((len(self.values), len(self.values)))
         octets = np.ascontiguousarray(self.bits).astype("<u8", copy=False).view(np.uint8)
@@ -163,11 +167,12 @@ class QuadraticModel:
         own, m = self.problem, self.problem.m
         q = at.r + self.G @ at.w
         diagonal = np.diagonal(self.G)
-        least = np.divide(q**2, diagonal, out=np.zeros(m + 1), where=diagonal > 0).max()
+        # No column explains more than all of a target: q_i^2 <= G_ii yy.
+        min_yy = np.divide(q**2, diagonal, out=np.zeros(m + 1), where=diagonal > 0).max()
         statistics = Statistics(
             G=self.G,
             q=q,
-            yy=max(2.0 * at.f + float(at.w @ (at.r + q)), 1.001 * float(least)),
+            yy=max(2.0 * at.f + float(at.w @ (at.r + q)), 1.001 * float(min_yy)),
             n=own.patterns.n,
             values=self.columns.values,
             counts=np.append(own.counts, 0),

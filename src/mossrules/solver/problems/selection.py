@@ -1,7 +1,8 @@
 """What may be selected: size, floor, fixings, limits and signs, the same whatever the loss.
 
-A problem adds a loss to it: the squared one in `problem`, the logistic one in `logistic`. All that
-methods, masters, frontiers and checks ask of a loss is named here.
+A problem adds a loss to it: the squared one in `squared`, the logistic one in `logistic`. All that
+methods, masters, frontiers and checks ask of a loss is named here, so that another loss is one more
+subclass. Problems are frozen: those that differ in a floor share all that was computed of them.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.solver.problems.linear_constraints import LinearConstraints
 
-__all__ = ["Fit", "SelectionProblem", "whole_counts"]
+__all__ = ["Fit", "SelectionProblem", "check_point", "whole_counts"]
 
-MOST_CONDITION = 1e12  # gamma times the largest curvature: beyond it weights have no correct digits
+# Solving for weights loses about as many digits as the condition of G_SS + I/gamma has, which is of
+# the order of gamma times the largest curvature; a float has 16.
+MAX_CONDITION = 1e12
 
 
 class Fit(NamedTuple):
@@ -72,10 +75,10 @@ class SelectionProblem(ABC):
 
     def _check_gamma(self) -> None:
         """Refuse a gamma at which weights are lost in rounding."""
-        if self.gamma * self.largest_curvature > MOST_CONDITION:
+        if self.gamma * self.largest_curvature > MAX_CONDITION:
             raise InvalidParameter(
                 f"gamma is {self.gamma:g}; with these rules, weights are lost in rounding above "
-                f"{MOST_CONDITION / self.largest_curvature:.2g}."
+                f"{MAX_CONDITION / self.largest_curvature:.2g}."
             )
 
     def _check_fixings(self) -> None:
@@ -113,7 +116,7 @@ class SelectionProblem(ABC):
 
     @property
     def size(self) -> int:
-        """Rules in a best selection: another rule never raises H2 nor lowers H1."""
+        """Rules in a best selection: one more never raises H2 nor lowers H1, so all are used."""
         return min(self.max_rules, len(self.fixed_in) + len(self.free))
 
     @cached_property
@@ -159,7 +162,7 @@ class SelectionProblem(ABC):
 
     def restricted(self, fixed_out: Iterable[int], constraints: LinearConstraints | None) -> Self:
         """Return the same problem with more rules fixed out, and other limits."""
-        other = copy(self)
+        other = copy(self)  # as in `at`, but what depends on fixings and limits is found anew
         out = tuple(sorted({*self.fixed_out, *map(int, fixed_out)}))
         object.__setattr__(other, "fixed_out", out)
         object.__setattr__(other, "constraints", constraints)
@@ -202,16 +205,11 @@ class SelectionProblem(ABC):
             and (self.constraints is None or self.constraints.holds(support))
         )
 
-    def has_other_signs(self, other: SelectionProblem) -> bool:
-        """Tell whether weights have other signs than in another problem."""
-        if self.signs is None or other.signs is None:
-            return self.signs is not other.signs
-        return not np.array_equal(self.signs, other.signs)
-
     def gains(self, r: FloatArray) -> FloatArray:
         """Return (gamma/2) r_i^2 of every rule, where its sign is not the wrong one; 0 there.
 
-        With r = q - G w this is the rate -dH2/dz_i at which the loss falls.
+        With r = q - G w this is the rate -dH2/dz_i at which the loss falls. A rule that may only
+        push the other way than r asks for has no part in the minimum, nor in the gradient.
         """
         if self.signs is not None:
             r = np.where(self.signs * r < 0, 0.0, r)
@@ -250,6 +248,13 @@ class SelectionProblem(ABC):
     def _with_blanks(self, n: int) -> Self:
         """Return the problem with n more rules, which hold nowhere and count for nothing."""
 
+    def _padded_conditions(self, n: int) -> dict[str, Any]:
+        """Return the fields that have an entry for each rule, those of the loss left aside."""
+        return {
+            "signs": None if self.signs is None else np.pad(self.signs, (0, n)),
+            "constraints": None if self.constraints is None else self.constraints.padded(n),
+        }
+
     # --- what methods ask of the loss -----------------------------------------------------------
 
     @property
@@ -261,17 +266,19 @@ class SelectionProblem(ABC):
     def fit(self, support: IntArray) -> Fit:
         """Return the best weights of a selection, and its loss H2."""
 
-    @abstractmethod
     def weights(self, support: IntArray) -> FloatArray:
         """Return the best weights of a selection."""
+        return self.fit(support).weights
 
-    @abstractmethod
     def loss(self, support: IntArray) -> float:
         """Return H2 of a selection."""
+        return self.fit(support).loss
 
-    @abstractmethod
     def tangent_at(self, support: IntArray) -> tuple[float, FloatArray]:
         """Return H2 and its gradient in z at a selection."""
+        z = np.zeros(self.m)
+        z[support] = 1.0
+        return self.tangent(z)
 
     @abstractmethod
     def tangent(self, z: FloatArray) -> tuple[float, FloatArray]:
@@ -285,9 +292,18 @@ class SelectionProblem(ABC):
     def dual_parts(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return C and g (m,) of the lower bound H2(z) >= C - g'z that weights w (m,) give."""
 
+    @property
     @abstractmethod
+    def data(self) -> object:
+        """What is known of the rows: `Statistics` or `Patterns`."""
+
     def has_same_loss(self, other: SelectionProblem) -> bool:
         """Tell whether a tangent of one problem's loss is one of the other's."""
+        if self.data is not other.data or self.gamma != other.gamma:
+            return False
+        if self.signs is None or other.signs is None:
+            return self.signs is other.signs
+        return np.array_equal(self.signs, other.signs)
 
     @abstractmethod
     def data_parts(self) -> Iterator[bytes]:
@@ -332,10 +348,19 @@ def whole_counts(counts: Any) -> IntArray:
     return np.asarray(counts, dtype=np.int64)
 
 
-def _whole_floor(value: Any) -> int:
-    """Return the least integer that is at least `value`, as H1 is a sum of integers.
+def check_point(z: FloatArray, m: int) -> FloatArray:
+    """Return a point of [0, 1]^m."""
+    z = np.asarray(z, dtype=np.float64)
+    if z.shape != (m,) or not ((z >= 0) & (z <= 1)).all():
+        raise InvalidParameter(f"z must have {m} entries between 0 and 1.")
+    return z
 
-    A share of a whole number may come out a rounding error above one.
+
+def _whole_floor(value: Any) -> int:
+    """Return the smallest integer that is at least `value`, as H1 is a sum of integers.
+
+    A share of a whole number may be a rounding error above one: 0.07 * 100 is 7.000000000000001,
+    and must not ask for 8 counts.
     """
     floor = check_number("min_stability", value, minimum=0)
     return int(np.ceil(floor * (1.0 - 1e-12)))
@@ -352,5 +377,4 @@ def _signs(values: Any, m: int) -> IntArray | None:
 
 
 def _positions(name: str, values: Sequence[int], m: int) -> tuple[int, ...]:
-    found = sorted({check_integer(name, value, minimum=0, maximum=m - 1) for value in values})
-    return tuple(found)
+    return tuple(sorted({check_integer(name, i, minimum=0, maximum=m - 1) for i in values}))

@@ -1,10 +1,10 @@
-"""The problem to solve: at most k rules, at least `eps` stability, the least ridge loss.
+"""The problem to solve: at most k rules, at least `eps` stability, the smallest ridge loss.
 
 Notation (shapes in brackets)
     G, q, yy   Gram matrix M'M, M'y and y'y of the rule columns and the target   (m, m), (m,), ()
     c          counts: number of trees in which each rule appears                (m,)
-    k, gamma   most rules allowed, ridge parameter
-    eps        least stability asked for, in counts
+    k, gamma   maximum number of rules, ridge parameter
+    eps        minimum stability asked for, in counts
     S, z       a selection of rules as positions, and as an indicator in [0, 1]^m
 
     H1(S) = sum_{i in S} c_i
@@ -31,7 +31,7 @@ from mossrules.exceptions import InvalidParameter
 from mossrules.solver.kernels.linalg import solve_in_order
 from mossrules.solver.kernels.signed import signed_weights
 from mossrules.solver.problems.linear_constraints import LinearConstraints
-from mossrules.solver.problems.selection import Fit, SelectionProblem, whole_counts
+from mossrules.solver.problems.selection import Fit, SelectionProblem, check_point, whole_counts
 from mossrules.statistics import Statistics
 
 __all__ = ["LinearConstraints", "Problem", "refuse_other_losses"]
@@ -103,8 +103,13 @@ class Problem(SelectionProblem):
 
     @property
     def largest_curvature(self) -> float:
-        """The largest G_ii; times gamma, that is the order of the condition of G_SS + I/gamma."""
+        """The largest G_ii."""
         return float(np.diagonal(self.statistics.G).max())
+
+    @property
+    def data(self) -> Statistics:
+        """What is known of the rows."""
+        return self.statistics
 
     @property
     def counts(self) -> IntArray:
@@ -130,6 +135,7 @@ class Problem(SelectionProblem):
             return signed_weights(A, q, self.signs[S])
         if len(S) > self.max_rules:  # fractional points, of which only bounds are made
             return np.asarray(np.linalg.solve(A, q), dtype=np.float64)
+        # Slower than LAPACK, but with the same bits whoever made it: these weights are returned.
         return solve_in_order(A, q)
 
     def loss(self, support: IntArray, weights: FloatArray | None = None) -> float:
@@ -146,26 +152,15 @@ class Problem(SelectionProblem):
 
     def relaxed_loss(self, z: FloatArray) -> float:
         """Return H2 at a point of [0, 1]^m."""
-        return self.loss_of(self.relaxed_weights(z))
+        return self.tangent(z)[0]
 
     def gradient(self, z: FloatArray) -> FloatArray:
         """Return dH2/dz_i = -(gamma/2) r_i^2, with r = q - G w, at a point of [0, 1]^m."""
-        return self.gradient_of(self.relaxed_weights(z))
-
-    def loss_of(self, w: FloatArray) -> float:
-        """Return H2 where w (m,) are the best weights."""
-        return 0.5 * max(0.0, self.statistics.yy - float(self.statistics.q @ w))
-
-    def gradient_of(self, w: FloatArray) -> FloatArray:
-        """Return dH2/dz where w (m,) are the best weights."""
-        S = np.flatnonzero(w)
-        return -self.gains(self.statistics.q - w[S] @ self.statistics.G[S])
+        return self.tangent(z)[1]
 
     def relaxed_weights(self, z: FloatArray) -> FloatArray:
         """Return w (m,) at a point of [0, 1]^m: (G + diag(1/(gamma z)))^-1 q where z is not 0."""
-        z = np.asarray(z, dtype=np.float64)
-        if z.shape != (self.m,) or not ((z >= 0) & (z <= 1)).all():
-            raise InvalidParameter(f"z must have {self.m} entries between 0 and 1.")
+        z = check_point(z, self.m)
         S = np.flatnonzero(z)
         # The substitution w = sqrt(z) u keeps the matrix well scaled however small z is.
         root = np.sqrt(z[S])
@@ -185,9 +180,7 @@ class Problem(SelectionProblem):
             counts=np.pad(data.counts, (0, n)),
             support=np.pad(data.support, (0, n)),
         )
-        signs = None if self.signs is None else np.pad(self.signs, (0, n))
-        limits = None if self.constraints is None else self.constraints.padded(n)
-        return replace(self, statistics=statistics, constraints=limits, signs=signs)
+        return replace(self, statistics=statistics, **self._padded_conditions(n))
 
     # --- tangents and bounds --------------------------------------------------------------------
 
@@ -199,8 +192,10 @@ class Problem(SelectionProblem):
 
     def tangent(self, z: FloatArray) -> tuple[float, FloatArray]:
         """Return H2 and its gradient at any point of [0, 1]^m."""
-        w = self.relaxed_weights(z)
-        return self.loss_of(w), self.gradient_of(w)
+        data, w = self.statistics, self.relaxed_weights(z)
+        S = np.flatnonzero(w)
+        loss = 0.5 * max(0.0, data.yy - float(data.q @ w))
+        return loss, -self.gains(data.q - w[S] @ data.G[S])
 
     def dual_parts(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return yy/2 - w'Gw/2 and (gamma/2) r^2: H2(z) is at least the one less z' the other."""
@@ -208,19 +203,10 @@ class Problem(SelectionProblem):
         Gw = w[S] @ data.G[S]
         return float(0.5 * (data.yy - w @ Gw)), self.gains(data.q - Gw)
 
-    def has_same_loss(self, other: SelectionProblem) -> bool:
-        """Tell whether a tangent of one problem's loss is one of the other's."""
-        return (
-            isinstance(other, Problem)
-            and self.statistics is other.statistics
-            and self.gamma == other.gamma
-            and not self.has_other_signs(other)
-        )
-
     def data_parts(self) -> Iterator[bytes]:
         """Yield all numbers that the loss depends on, gamma left aside."""
         s = self.statistics
-        yield from (np.ascontiguousarray(each).tobytes() for each in (s.G, s.q, s.counts))
+        yield from (np.ascontiguousarray(part).tobytes() for part in (s.G, s.q, s.counts))
         yield repr(s.yy).encode()
 
 
@@ -261,7 +247,10 @@ def _check_statistics(statistics: Statistics) -> None:
 
 
 def _is_like_gram(G: FloatArray, q: FloatArray, yy: float) -> bool:
-    """Tell whether G is symmetric and no scalar product exceeds the lengths, up to rounding."""
+    """Tell whether G is symmetric and no scalar product exceeds the lengths, up to rounding.
+
+    That G has no negative eigenvalue is left to `Solution.verify`: it would cost m^3 here.
+    """
     diagonal = np.diagonal(G)
     if (diagonal < 0).any() or yy < 0:
         return False
