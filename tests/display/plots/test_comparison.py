@@ -70,7 +70,7 @@ def test_no_learner_is_left_out(evaluation):
     assert set(line.get_ydata()) == {evaluation.summaries[2].r2}
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert sorted(legend) == sorted([
-        "MOSS", r" _\$IRU\$", "least squares (stability not known)", "of words (failed)",
+        "MOSS", r" _\$IRU\$", "least squares (recurrence unknown)", "of words (failed)",
     ])  # fmt: skip
     display.figure_.canvas.draw()  # names are no mathematics
 

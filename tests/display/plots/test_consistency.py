@@ -185,8 +185,8 @@ def test_fitted_estimators_of_a_cross_validation_are_splits():
         ({"m": None}, UnsupportedType, "The splits of 'm' are a NoneType"),
         ([ruleset_of("a"), MossRegressor()], UnsupportedType, "One of the splits is a MossReg"),
         ({"m": [1, 2]}, UnsupportedType, "One of the splits of 'm' is a int without rules"),
-        ([ruleset_of("a")], InvalidParameter, "The splits are 1; pass two at least"),
-        ([], InvalidParameter, "The splits are 0; pass two at least"),
+        ([ruleset_of("a")], InvalidParameter, "The number of splits is 1; pass at least two"),
+        ([], InvalidParameter, "The number of splits is 0; pass at least two"),
         ({}, InvalidParameter, "no learners"),
     ],
 )
@@ -198,7 +198,7 @@ def test_other_things_are_refused(splits, error, message):
 
 def test_rules_that_share_rows_have_no_groups():
     """That identity is one of pairs, and is not drawn."""
-    with pytest.raises(InvalidParameter, match="identity is 'rows'; choose from codes, thresholds"):
+    with pytest.raises(InvalidParameter, match="'rows'; choose from 'codes', 'thresholds'"):
         ConsistencyDisplay.from_splits([ruleset_of("a")] * 2, identity="rows")
 
 
@@ -236,7 +236,7 @@ def test_what_is_drawn_is_the_frame(learners, identity, labels):
     words = [label.get_text() for label in ax.get_yticklabels()]
     if labels:
         assert tuple(words[: len(display.words)]) == display.words
-    assert ("in all splits" in ax.get_xlabel()) == table["common"].any()
+    assert ("in all refits" in ax.get_xlabel()) == table["common"].any()
     assert (ABOUT in ax.get_xlabel()) == any(each.startswith(ABOUT) for each in display.words)
 
 

@@ -153,7 +153,7 @@ def test_a_floor_where_nothing_was_found_in_time_has_no_count():
     display = EffortDisplay.from_frontiers({"run": frontier_of(FrontierPoint(9, nothing), *found)})
     table = display.plot().frame(backend="pandas")
     assert table["iterations"].isna().tolist() == table["stopped"].tolist() == [True, False, False]
-    assert display.lines_["run"].get_label() == "run: 84 in all"
+    assert display.lines_["run"].get_label() == "run: 84 in total"
     assert display.ax_.get_yscale() == "log"
     display.figure_.savefig(io.BytesIO())
 
@@ -174,7 +174,7 @@ def test_what_has_no_count_is_refused():
     assert len(EffortDisplay.from_frontiers({"a": heuristic}, "seconds").frame()) > 0
     with pytest.raises(InvalidParameter, match="'a' comes from one sweep"):
         EffortDisplay.from_frontiers({"a": approximate_frontier(problem, points=3)}, "seconds")
-    with pytest.raises(InvalidParameter, match="'a' has no floors"):
+    with pytest.raises(InvalidParameter, match="'a' has no points"):
         EffortDisplay.from_frontiers({"a": frontier_of()})
     with pytest.raises(InvalidParameter, match="measure is 'nodes'"):
         EffortDisplay.from_frontiers({"a": heuristic}, "nodes")
@@ -201,7 +201,7 @@ def test_what_is_drawn_is_the_frame(runs, measure, against):
         total = own[measure].sum()
         amount = f"{total:,.0f}" if measure == "iterations" else f"{total:.3g} s"
         expected.append(own)
-        texts.append(f"{name}: {amount} in all")
+        texts.append(f"{name}: {amount} in total")
         if own["stopped"].any():
             expected.append(own[own["stopped"]])
             texts += [] if "stopped early" in texts else ["stopped early"]

@@ -55,16 +55,16 @@ def test_what_is_drawn_is_the_data(evaluation):
     frame = display.frame()
     labels = list(display.artists_)
     line = display.artists_[labels[0]]
-    assert labels[0] == "floors from 100% to 50% of the largest stability"
+    assert labels[0] == "stability targets from 100% to 50% of the maximum"
     np.testing.assert_array_equal(line.get_xdata(), frame["stability"])
     np.testing.assert_array_equal(line.get_ydata(), frame["r2"])
     stablest = display.artists_["stability only"]
     assert stablest.get_xdata() == [frame["stability"][0]]
     chosen = evaluation.choose()
-    mark = display.artists_[f"chosen: floor at {chosen.share:.1%}"]
+    mark = display.artists_[f"chosen: stability target {chosen.share:.1%}"]
     assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (chosen.dice, chosen.r2)
     best = evaluation.choose("best")
-    limit = display.artists_["best $R^2$ less one standard error"]
+    limit = display.artists_["best $R^2$ minus one standard error"]
     assert limit.get_ydata()[0] == best.r2 - best.r2_se
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert legend == labels

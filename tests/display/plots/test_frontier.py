@@ -434,7 +434,7 @@ def test_two_frontiers_share_axes_and_one_scale_of_shares():
     again = frontier.plot(display.ax_)
     assert again.ax_ is display.ax_
     (shares,) = display.ax_.child_axes
-    assert "share" in shares.get_xlabel()
+    assert "% of the maximum" in shares.get_xlabel()
     display.figure_.canvas.draw()
     ends = np.array(display.ax_.get_xlim())
     np.testing.assert_allclose(shares.get_xlim(), 100 * ends / frontier.largest_stability)

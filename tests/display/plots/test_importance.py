@@ -52,7 +52,7 @@ def test_other_things_are_refused(make):
     """One sentence each."""
     with pytest.raises(UnsupportedType, match="is a int without rules"):
         make(3)
-    with pytest.raises(InvalidParameter, match="kind is 'columns'; choose from rules, features"):
+    with pytest.raises(InvalidParameter, match="'columns'; choose from 'rules', 'features'"):
         make(many_rules(2), "columns")
 
 

@@ -110,8 +110,8 @@ def test_up_and_down_differ_in_more_than_colour():
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        (None, "The prediction is 3.700 (intercept)\nplus the weights of the rules that hold"),
-        ("a $b$", "Predicted a $b$ is 3.700 (intercept)\nplus the weights of the rules that hold"),
+        (None, "The prediction is 3.700 (intercept)\nplus the effects of the rules that hold"),
+        ("a $b$", "Predicted a $b$ is 3.700 (intercept)\nplus the effects of the rules that hold"),
     ],
 )
 def test_the_intercept_is_in_the_title(target, words):

@@ -98,12 +98,12 @@ def test_no_common_rule_is_said_and_not_a_failure():
     display = StructureDisplay.from_splits([ruleset_of({WIDE: 1.0}), ruleset_of({LOW: 1.0})])
     assert len(display.frame()) == 0
     display.plot().figure_.savefig(io.BytesIO(), format="png")
-    assert "No rule is found in all 2" in display.ax_.get_title(loc="right")
+    assert "No rule was found in all 2" in display.ax_.get_title(loc="right")
 
 
 def test_what_cannot_be_compared_is_refused():
     """One split, or something without rules, is refused with the remedy."""
-    with pytest.raises(InvalidParameter, match="pass two at least"):
+    with pytest.raises(InvalidParameter, match="pass at least two"):
         StructureDisplay.from_splits(SPLITS[:1])
     with pytest.raises(UnsupportedType, match="without rules"):
         StructureDisplay.from_splits([1, 2])

@@ -1,19 +1,22 @@
-"""Rule sets across splits of the data as coloured blocks: the paper's first figure."""
+"""Rule sets of several refits as coloured blocks: the paper's first figure."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from mossrules._frames import Backend, make_frame
+from mossrules._checks import check_choice
+from mossrules._frames import Backend
 from mossrules.candidates.rules import Rule
-from mossrules.display.plots._axes import PALETTE, axes_for, check_choice
-from mossrules.display.plots._rows import (
+from mossrules.display.plots._axes import (
     LETTER,
+    PALETTE,
     PLAIN,
     SMALL,
     Rows,
+    axes_for,
+    records_frame,
     rules_of,
     shorten,
     split_axes,
@@ -75,15 +78,16 @@ class Learner:
 
 @dataclass
 class ConsistencyDisplay:
-    """Which rules come out again when the data are split anew.
+    """Which rules are found again when the analysis is repeated on parts of the data.
 
     Make it with `from_splits`; `frame` and `summary` have the data, `plot` draws them. After
     `plot`, `ax_` (the rows) and `figure_` are matplotlib's, and `axes_` has the panel of each
     learner.
 
-    A column is a split, a block one of its rules, and a rule has one row and one colour wherever it
-    appears. Rules that all splits of a learner have are framed and have an arrow. Rules that no
-    learner finds in two splits are grey and below all others, where rows mean nothing.
+    A column is a refit (the analysis of one split of the data), a block is one of its rules, and a
+    rule has the same row and colour wherever it appears. Rules found in all refits of a method are
+    framed and have an arrow. Rules that no method finds twice are grey and below all others, where
+    rows mean nothing.
 
     Examples
     --------
@@ -124,7 +128,7 @@ class ConsistencyDisplay:
         check_choice("identity", identity, get_args(Identity))
         named = splits if isinstance(splits, Mapping) else {"": splits}
         if not named:
-            raise InvalidParameter("There are no learners; pass the splits of one at least.")
+            raise InvalidParameter("There are no learners; pass the splits of at least one.")
         rulesets = {str(name): _read(str(name), each) for name, each in named.items()}
         shares = {
             name: consistent_rules(each, ANY, identity=identity) for name, each in rulesets.items()
@@ -153,7 +157,7 @@ class ConsistencyDisplay:
         split's own thresholds), `splits` (how many of the learner's have the rule), `common` (all
         of them have it), `lone` (no learner has it in two splits).
         """
-        return _frame(Block, self.blocks, backend)
+        return records_frame(Block, self.blocks, backend)
 
     def summary(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each learner as a data frame.
@@ -161,7 +165,7 @@ class ConsistencyDisplay:
         Columns: `learner`, `splits`, `dice` (mean over all pairs of splits), `distinct` (rules that
         some split has), `common` (rules that all have).
         """
-        return _frame(Learner, self.learners, backend)
+        return records_frame(Learner, self.learners, backend)
 
     # --- drawing --------------------------------------------------------------------------------
 
@@ -208,17 +212,17 @@ class ConsistencyDisplay:
         arrows = [rows.centres[place - 1] for place in common]
         ax.plot([learner.splits + 0.5 + ARROW / 2] * len(arrows), arrows, "<", color="black", ms=6)
         ax.set_xlim(0.4, learner.splits + 0.5 + ARROW)
-        ax.set_xlabel("split", fontsize=SMALL + 0.5)
+        ax.set_xlabel("refit", fontsize=SMALL + 0.5)
         ax.tick_params(axis="x", labelsize=SMALL)
         ax.set_xticks(range(1, learner.splits + 1, 1 + (learner.splits - 1) // 10))
 
     def _legend(self) -> str:
-        """Return what marks mean, of those that are there."""
+        """Return what the marks that are there mean."""
         kinds = {
-            "\N{BLACK LEFT-POINTING TRIANGLE} framed: in all splits": any(
+            "\N{BLACK LEFT-POINTING TRIANGLE} framed: in all refits": any(
                 block.common for block in self.blocks
             ),
-            f"{ABOUT} thresholds differ between splits": any(
+            f"{ABOUT} thresholds differ between refits": any(
                 words.startswith(ABOUT) for words in self.words
             ),
         }
@@ -236,23 +240,23 @@ def _read(name: str, splits: Splits) -> list[RuleSet]:
             f"The {where} are a {type(splits).__name__}; pass a list with a rule set or a fitted "
             "estimator for each."
         )
-    found = [rules_of(each, "One of the " + where) for each in splits]
-    if len(found) < 2:
+    rulesets = [rules_of(each, "One of the " + where) for each in splits]
+    if len(rulesets) < 2:
         raise InvalidParameter(
-            f"The {where} are {len(found)}; pass two at least, for there is nothing to compare."
+            f"The number of {where} is {len(rulesets)}; pass at least two to compare."
         )
-    return found
+    return rulesets
 
 
 def _appearances(
     rulesets: Mapping[str, list[RuleSet]], identity: Identity
 ) -> dict[Hashable, list[Appearance]]:
     """Return where each rule appears."""
-    found: dict[Hashable, list[Appearance]] = {}
+    appearances: dict[Hashable, list[Appearance]] = {}
     for ruleset in (each for sets in rulesets.values() for each in sets):
         for key, rule in zip(key_of_each(ruleset, identity), ruleset.rules, strict=True):
-            found.setdefault(key, []).append((ruleset, rule))
-    return found
+            appearances.setdefault(key, []).append((ruleset, rule))
+    return appearances
 
 
 def _places(rulesets: Mapping[str, list[RuleSet]], shares: Shares) -> dict[Hashable, int]:
@@ -281,8 +285,8 @@ def _blocks(
     for name, sets in rulesets.items():
         for split, ruleset in enumerate(sets, 1):
             below = len(places)
-            found = zip(key_of_each(ruleset, identity), ruleset.texts, strict=True)
-            for key, text in found:
+            keys = key_of_each(ruleset, identity)
+            for key, text in zip(keys, ruleset.texts, strict=True):
                 below += key not in places
                 share = shares[name][key]
                 yield Block(
@@ -305,8 +309,3 @@ def _words(appearances: list[Appearance]) -> str:
     ruleset, rule = appearances[0]
     same = len({rule.text(each.binning) for each, rule in appearances}) == 1
     return wrap(rule, ruleset.binning) if same else f"{ABOUT} {wrap(rule, ruleset.binning)}"
-
-
-def _frame(kind: type, records: tuple[Any, ...], backend: Backend | None) -> Any:
-    names = [each.name for each in fields(kind)]
-    return make_frame({name: [getattr(each, name) for each in records] for name in names}, backend)

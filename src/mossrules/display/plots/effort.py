@@ -1,14 +1,15 @@
-"""How much work each floor of a frontier took: the paper's figures of re-use and of solve times."""
+"""The work for each stability target: the paper's figures of re-use and of solve times."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from mossrules._frames import Backend, make_frame
-from mossrules.display.plots._axes import PALETTE, axes_for, check_choice, finish
+from mossrules._checks import check_choice
+from mossrules._frames import Backend
+from mossrules.display.plots._axes import PALETTE, axes_for, finish, records_frame
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint
 from mossrules.solver.result import Status
@@ -35,24 +36,24 @@ SERIES = (("blue", "o", "-"), ("vermillion", "^", "--"), ("green", "s", "-."),
 
 @dataclass(frozen=True)
 class FloorEffort:
-    """The work of one floor."""
+    """The work for one stability target, which the frontier calls a floor."""
 
     series: str
-    position: int  # of the floor among all that are drawn, the largest first, from 1
+    position: int  # of the target among all that are drawn, the largest first, from 1
     floor: int
     amount: float  # iterations, NaN where a run found nothing and kept no count, or seconds
-    reused: bool  # other floors proved it: no search of its own
-    stopped: bool  # by time, nodes or an interrupt: it would have taken more
+    reused: bool  # proven by other targets: no search of its own
+    stopped: bool  # by a limit or an interrupt: the full search would have taken more
     method: str
 
 
 @dataclass
 class EffortDisplay:
-    """Work per floor, of one or more runs over the floors.
+    """Work per stability target, of one or more frontiers.
 
     Make it with `from_frontiers`; `frame` has the data, `plot` draws them. After `plot`, `ax_` and
-    `figure_` are matplotlib's, and `lines_` has the line of each series. Hollow markers are floors
-    that were stopped early.
+    `figure_` are matplotlib's, and `lines_` has the line of each series. Hollow markers are
+    searches that stopped early.
 
     Examples
     --------
@@ -63,7 +64,7 @@ class EffortDisplay:
     ['series', 'position', 'floor', 'iterations', 'reused', 'stopped', 'method']
     """
 
-    efforts: tuple[FloorEffort, ...]  #: one for each floor of each run
+    efforts: tuple[FloorEffort, ...]  #: one for each target of each frontier
     measure: Measure  #: of work
 
     # --- data -----------------------------------------------------------------------------------
@@ -72,16 +73,16 @@ class EffortDisplay:
     def from_frontiers(
         cls, frontiers: Mapping[str, Frontier], measure: Measure = "iterations"
     ) -> EffortDisplay:
-        """Return the display of runs over floors.
+        """Return the display of frontiers.
 
         Parameters
         ----------
         frontiers
             Frontiers by name, such as {"with re-use": ..., "without": ...}.
         measure
-            "iterations" are integer programs solved by the cutting plane (the paper's count), or
-            nodes of branch and bound, none where other floors proved what is needed; "seconds" are
-            those that a floor took.
+            "iterations" counts the integer programs solved by the cutting plane (as the paper
+            does), or the nodes of branch and bound, and 0 where other targets gave the proof;
+            "seconds" is the time for a target.
         """
         check_choice("measure", measure, get_args(Measure))
         if not isinstance(frontiers, Mapping) or not frontiers:
@@ -106,24 +107,20 @@ class EffortDisplay:
         return cls(tuple(efforts), measure)
 
     def frame(self, *, backend: Backend | None = None) -> Any:
-        """Return one row for each floor of each series as a data frame.
+        """Return one row for each target of each series as a data frame.
 
-        Columns: `series`, `position` (of the floor, the largest first), `floor`, `iterations` or
-        `seconds`, `reused`, `stopped` (by time, nodes or an interrupt), `method`.
+        Columns: `series`, `position` (of the target, the largest first), `floor` (the target),
+        `iterations` or `seconds`, `reused`, `stopped` (by a limit or an interrupt), `method`.
         """
-        names = {each.name: each.name for each in fields(FloorEffort)} | {"amount": self.measure}
-        return make_frame(
-            {shown: [getattr(e, name) for e in self.efforts] for name, shown in names.items()},
-            backend,
-        )
+        return records_frame(FloorEffort, self.efforts, backend, {"amount": self.measure})
 
     @property
     def series(self) -> dict[str, list[FloorEffort]]:
-        """The floors of each run."""
-        found: dict[str, list[FloorEffort]] = {}
+        """The work of each frontier, by its name."""
+        series: dict[str, list[FloorEffort]] = {}
         for effort in self.efforts:
-            found.setdefault(effort.series, []).append(effort)
-        return found
+            series.setdefault(effort.series, []).append(effort)
+        return series
 
     # --- drawing --------------------------------------------------------------------------------
 
@@ -135,8 +132,8 @@ class EffortDisplay:
         ax
             Matplotlib's axes.
         against
-            What the horizontal axis has: the "position" of a floor in the descending sequence, or
-            the "floor" itself.
+            What the horizontal axis has: the "position" of a target in the descending sequence, or
+            the target itself ("floor").
         """
         check_choice("against", against, get_args(Horizontal))
         self.ax_: Axes = axes_for(ax)
@@ -146,7 +143,7 @@ class EffortDisplay:
         for place, (name, efforts) in enumerate(self.series.items()):
             colour, marker, dashes = SERIES[place % len(SERIES)]
             style = {"color": PALETTE[colour], "marker": marker, "markersize": 4, "linewidth": 0.8}
-            solid = {"linestyle": dashes, "label": f"{name}: {self._total(efforts)} in all"}
+            solid = {"linestyle": dashes, "label": f"{name}: {self._total(efforts)} in total"}
             self.lines_[name] = self._draw(efforts, against, style | solid)
             stopped = [effort for effort in efforts if effort.stopped]
             if stopped:
@@ -154,8 +151,8 @@ class EffortDisplay:
                 hollow["label"] = "_nolegend_"  # once in the legend is enough
         self._set_scale()
         horizontal = {
-            "position": r"position of the floor $\epsilon$, the largest first",
-            "floor": r"floor $\epsilon$ on stability (trees, summed over the rules)",
+            "position": r"position of the stability target $\epsilon$, largest first",
+            "floor": r"stability target $\epsilon$ (tree counts, summed over the rules)",
         }
         finish(self.ax_, x=horizontal[against], y=self._vertical())
         return self
@@ -173,7 +170,7 @@ class EffortDisplay:
 
     def _vertical(self) -> str:
         if self.measure == "seconds":
-            return "seconds per floor"
+            return "seconds per stability target"
         methods = {effort.method for effort in self.efforts}
         words = [words for method, (_, words) in ITERATIONS.items() if method in methods]
         return " or ".join(words) or "iterations"
@@ -195,7 +192,7 @@ class EffortDisplay:
 
 
 def _amount(entry: FrontierPoint, measure: Measure) -> float:
-    """Return the work of a floor."""
+    """Return the work for a target."""
     report = entry.solution.report
     if measure == "seconds":
         return report.seconds
@@ -210,16 +207,18 @@ def _amount(entry: FrontierPoint, measure: Measure) -> float:
 
 
 def _check_searched(name: object, frontier: Frontier) -> None:
-    """Say so when a frontier does not come from a search at each floor."""
+    """Refuse a frontier that does not come from a search for each target."""
     if not isinstance(frontier, Frontier):
         raise UnsupportedType(
             f"frontiers has a {type(frontier).__name__} under {name!r}; pass a Frontier."
         )
     if not frontier.entries:
-        raise InvalidParameter(f"The frontier {name!r} has no floors; solve at one floor at least.")
+        raise InvalidParameter(
+            f"The frontier {name!r} has no points; solve for at least one target."
+        )
     # One sweep gives all points of an approximate frontier; no gap was asked of any of them.
     if any(math.isnan(entry.solution.report.asked_gap) for entry in frontier.entries):
         raise InvalidParameter(
-            f"The frontier {name!r} comes from one sweep and not from a search at each floor; its "
-            "seconds as a whole are frontier.seconds."
+            f"The frontier {name!r} comes from one sweep and not from a search for each target; "
+            "frontier.seconds is its time as a whole."
         )

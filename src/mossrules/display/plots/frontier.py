@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from mossrules._frames import Backend, make_frame
-from mossrules.display.plots._axes import PALETTE, axes_for, check_choice, finish
+from mossrules._checks import check_choice
+from mossrules._frames import Backend
+from mossrules.display.plots._axes import PALETTE, axes_for, finish, records_frame
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier.result import ROUNDING, Frontier
 from mossrules.solver.result import Solution, Status
@@ -43,11 +44,11 @@ OWN = (("P", "green"), ("v", "purple"), ("X", "orange"), ("p", "sky"))  # soluti
 
 @dataclass(frozen=True)
 class Mark:
-    """One mark of the figure: a selection, or the open gap of a floor."""
+    """One mark of the figure: a rule set, or the open gap of a stability target."""
 
     mark: Kind
     label: str  # in the legend
-    stability: int  # of the selection; of an open gap, the floor
+    stability: int  # H1 of the rule set; of an open gap, the target
     share: float  # of the largest stability
     loss: float
     explained: float  # share of the loss without rules that is gone
@@ -67,7 +68,7 @@ class Mark:
         label: str | None = None,
         floor: int | None = None,
     ) -> Mark:
-        """Return the mark of a solution of the frontier's problem, at its stability or a floor."""
+        """Return the mark of a solution of the frontier's problem, at its stability or a target."""
         stability = solution.stability if floor is None else floor
         return cls(
             mark=mark,
@@ -86,7 +87,7 @@ class Mark:
 
 @dataclass
 class FrontierDisplay:
-    """Stability against loss: the points of a frontier, and what is known about them.
+    """Stability against loss: the points of a frontier, and how far each is proven.
 
     Make it with `from_frontier`, `from_estimator` or `Frontier.plot`; `frame` has the data, `plot`
     draws them. After `plot`, `ax_` and `figure_` are matplotlib's, and `artists_` has what was
@@ -94,13 +95,13 @@ class FrontierDisplay:
 
     Marks are
 
-    * "exact": points proven to the gap asked for; "stopped": points of a search that ended before;
-      "approximate": points of a method that does not prove. Steps join the first two; they are
-      dashed unless the frontier is complete, for points between the floors may lie below them.
-    * "open gap": a bar from loss to bound at each floor whose gap is wider than asked for.
-    * "dominated": selections that another beats in both objectives.
-    * "stability only": the point of the largest possible stability, and "knee", when there are
-      three points at least: rings around points.
+    * "exact": points proven to the requested gap; "stopped": points of a search that stopped
+      early; "approximate": points of a method without proof. Steps join the first two; they are
+      dashed unless the frontier is complete, since points between the targets may lie below them.
+    * "open gap": a bar from loss to bound at each stability target whose gap is still too wide.
+    * "dominated": rule sets that another one beats in both objectives.
+    * "stability only": the point of the largest possible stability, and "knee", if there are at
+      least three points: rings around points.
     * "solution": your own.
 
     Examples
@@ -134,8 +135,8 @@ class FrontierDisplay:
         Parameters
         ----------
         frontier
-            The frontier. Floors that nothing satisfies have no mark; floors that share a selection
-            share one.
+            The frontier. A stability target that no rule set meets has no mark; targets that are
+            met by the same rule set share one.
         approximate
             Another frontier of the same problem, whose points are drawn as approximate.
         solutions
@@ -148,7 +149,7 @@ class FrontierDisplay:
         for name, each in _by_name(solutions):
             marks.append(Mark.of(frontier, each, "solution", label=name))
         if not marks:
-            raise InvalidParameter("The frontier has no points; solve at one floor at least.")
+            raise InvalidParameter("The frontier has no points; solve for at least one target.")
         order = get_args(Kind)
         marks.sort(key=lambda each: order.index(each.mark))
         return cls(tuple(marks), frontier.largest_stability, frontier.complete)
@@ -162,7 +163,7 @@ class FrontierDisplay:
         model
             A fitted `MossRegressor`.
         points, gap
-            How many floors, and how far from the optimum, as in `MossRegressor.frontier`.
+            Number of stability targets, and largest gap, as in `MossRegressor.frontier`.
         """
         if not callable(getattr(model, "frontier", None)):
             raise UnsupportedType(
@@ -175,14 +176,11 @@ class FrontierDisplay:
     def frame(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each mark as a data frame.
 
-        Columns: `mark`, `label` (in the legend), `stability` (H1; of an open gap, the floor) and
+        Columns: `mark`, `label` (in the legend), `stability` (H1; of an open gap, the target) and
         its `share` of the largest, `loss` (H2) and the share `explained`, `bound` and
         `explained_bound` (where the bar of an open gap ends), `gap`, `rules`, `status`.
         """
-        names = [each.name for each in fields(Mark)]
-        return make_frame(
-            {name: [getattr(mark, name) for mark in self.marks] for name in names}, backend
-        )
+        return records_frame(Mark, self.marks, backend)
 
     # --- drawing --------------------------------------------------------------------------------
 
@@ -212,10 +210,14 @@ class FrontierDisplay:
             self.artists_[label] = draw(group, loss, style)
         self._add_shares()
         vertical = {
-            "loss": "loss $H_2$ (penalised)",
-            "explained": "share of the loss explained (less the penalty)",
+            "loss": "loss $H_2$ (with penalty)",
+            "explained": "share of the loss explained (with penalty)",
         }
-        finish(self.ax_, x="stability $H_1$ (trees, summed over the rules)", y=vertical[loss])
+        finish(
+            self.ax_,
+            x="stability score $H_1$ (tree counts, summed over the rules)",
+            y=vertical[loss],
+        )
         return self
 
     def _draw_markers(self, marks: list[Mark], vertical: Vertical, style: dict[str, Any]) -> Artist:
@@ -231,7 +233,7 @@ class FrontierDisplay:
         return self.ax_.vlines(x, ends, [getattr(mark, vertical) for mark in marks], **style)
 
     def _draw_steps(self, vertical: Vertical) -> None:
-        """Draw the least loss found as a function of the floor: that of the next point above."""
+        """Draw the smallest loss by stability target: that of the next point above."""
         points = [mark for mark in self.marks if mark.mark in ("exact", "stopped")]
         points.sort(key=lambda mark: mark.stability)
         if not points:
@@ -240,11 +242,11 @@ class FrontierDisplay:
         y = [getattr(mark, vertical) for mark in points]
         lowest = min([x[0], *(mark.stability for mark in self.marks if mark.mark == "open gap")])
         style = {**STEPS, "linestyle": "-" if self.complete else (0, (4, 1.5))}
-        # Bars of floors below the last point hang from the steps too.
+        # Bars of targets below the last point hang from the steps too.
         self.ax_.step([lowest, *x], [y[0], *y], where="pre", **style)
 
     def _add_shares(self) -> None:
-        """Add shares of the largest stability as a second axis, unless there is one already."""
+        """Add the percentage of the largest stability as a second axis, unless there is one."""
         percent = self.largest_stability / 100.0
         if not percent or self.ax_.child_axes:
             return
@@ -256,7 +258,7 @@ class FrontierDisplay:
             return share * percent
 
         shares = self.ax_.secondary_xaxis("top", functions=(to_share, from_share))
-        shares.set_xlabel("share of the largest stability (%)")
+        shares.set_xlabel("% of the maximum stability score")
 
 
 # --- marks --------------------------------------------------------------------------------------
@@ -284,12 +286,12 @@ def _open_gaps(frontier: Frontier) -> Iterator[Mark]:
     for entry in frontier.entries:
         if _is_open(entry.solution):
             yield Mark.of(
-                frontier, entry.solution, "open gap", label="gap not closed", floor=entry.floor
+                frontier, entry.solution, "open gap", label="optimality gap left", floor=entry.floor
             )
 
 
 def _is_open(solution: Solution) -> bool:
-    """Tell whether the gap is wider than was asked for; NaN asks for none, nor is it a gap."""
+    """Tell whether the gap is wider than requested; NaN requests none, nor is it a gap."""
     # At the optimum a gap of 0 is met up to rounding only.
     proven = solution.status is Status.OPTIMAL
     return not proven and solution.gap > solution.report.asked_gap + ROUNDING

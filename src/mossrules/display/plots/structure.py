@@ -1,4 +1,4 @@
-"""The rules that come out in every split: which features they use, which way, and their weights."""
+"""The rules found in every refit: which features they use, in which direction, their effects."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from mossrules._frames import Backend, make_frame
 from mossrules.candidates.rules import OPEN, Condition, Range, Rule
-from mossrules.display.plots._axes import PALETTE, axes_for
-from mossrules.display.plots._rows import (
+from mossrules.display.plots._axes import (
     LETTER,
+    PALETTE,
     PLAIN,
     SMALL,
     Rows,
+    axes_for,
     rules_of,
     shorten,
     split_axes,
@@ -51,7 +52,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class StableRule:
-    """A rule that splits share."""
+    """A rule that refits share."""
 
     conditions: tuple[str, ...]  # thresholds that differ between splits as in 2.1..2.3
     features: tuple[str, ...]  # of each condition
@@ -68,14 +69,14 @@ class StableRule:
 
 @dataclass
 class StructureDisplay:
-    """The rules that (nearly) all splits share, and the features that they are made of.
+    """The rules that (nearly) all refits share, and the features that they are made of.
 
     Make it with `from_splits`; `frame` has the data, `plot` draws them. After `plot`, `ax_` (the
     rows) and `figure_` are matplotlib's, and `axes_` has the panels "features" and "weight".
 
     A row is a rule, a column a feature; a mark says that the rule asks for high or for low values
-    of the feature, for some in between, or for levels. Beside them is what the rule adds to a
-    prediction: the mean over splits as a dot, and a line from the smallest to the largest.
+    of the feature, for some in between, or for levels. Beside them is the effect of the rule: its
+    mean over the refits as a dot, and a line from the smallest to the largest.
 
     Examples
     --------
@@ -113,8 +114,7 @@ class StructureDisplay:
         rulesets = [rules_of(each, "One of the splits") for each in splits]
         if len(rulesets) < 2:
             raise InvalidParameter(
-                f"The splits are {len(rulesets)}; pass two at least, for there is nothing to "
-                "compare."
+                f"The number of splits is {len(rulesets)}; pass at least two to compare."
             )
         rules = [_stable_rule(rule, rulesets) for rule in consistent_rules(rulesets, share)]
         rules.sort(key=lambda each: (-each.splits, -abs(each.weight)))
@@ -163,10 +163,10 @@ class StructureDisplay:
         all_of_them = fewest == self.n_splits
         which = f"all {fewest}" if all_of_them else f"{fewest} or more of {self.n_splits}"
         n = len(self.rules)
-        found = "No rule is" if n == 0 else "The one rule" if n == 1 else f"The {n} rules"
+        rules = "No rule was" if n == 0 else "1 rule was" if n == 1 else f"{n} rules were"
         asked = {ask for each in self.rules for ask in each.asks}
         legend = "   ".join(words for name, words in WORDS.items() if name in asked)
-        return f"{found} found in {which} re-analyses\n{legend}".rstrip()
+        return f"{rules} found in {which} refits\n{legend}".rstrip()
 
     def _draw_features(self, centres: Sequence[float], names: Sequence[str]) -> None:
         ax = self.axes_["features"]
@@ -191,7 +191,7 @@ class StructureDisplay:
             ax.plot([each.weight_low, each.weight_high], [y, y], color=colour, linewidth=2.5)
             ax.plot(each.weight, y, "o", color=colour, markersize=6)
         ax.margins(x=0.1)
-        ax.set_xlabel(f"adds to the prediction\n({units(self.target)})", fontsize=SMALL + 0.5)
+        ax.set_xlabel(f"effect\n({units(self.target)})", fontsize=SMALL + 0.5)
         ax.tick_params(axis="x", labelsize=SMALL - 0.5)
         ax.locator_params(axis="x", nbins=5)
 
@@ -203,17 +203,17 @@ def _stable_rule(rule: Hashable, rulesets: Sequence[RuleSet]) -> StableRule:
     """Return what splits have of a rule, those that have it."""
     if not isinstance(rule, Rule):
         raise TypeError(rule)
-    found = [(each, each.rules.index(rule)) for each in rulesets if rule in each.rules]
-    weights = [float(each.weights[i]) for each, i in found]
+    places = [(each, each.rules.index(rule)) for each in rulesets if rule in each.rules]
+    weights = [float(ruleset.weights[i]) for ruleset, i in places]
     return StableRule(
         conditions=tuple(
-            words_over([each.text(ruleset.binning[each.feature]) for ruleset, _ in found])
-            for each in rule.conditions
+            words_over([condition.text(each.binning[condition.feature]) for each, _ in places])
+            for condition in rule.conditions
         ),
         features=rule.features,
-        asks=tuple(_ask(each) for each in rule.conditions),
-        splits=len(found),
-        support=sum(float(each.support[i]) for each, i in found) / len(found),
+        asks=tuple(map(_ask, rule.conditions)),
+        splits=len(places),
+        support=sum(float(ruleset.support[i]) for ruleset, i in places) / len(places),
         weight=sum(weights) / len(weights),
         weight_low=min(weights),
         weight_high=max(weights),

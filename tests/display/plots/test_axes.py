@@ -7,8 +7,8 @@ from mossrules import MossRegressor
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import Levels, Range, Rule
 from mossrules.data.columns import Kind
-from mossrules.display.plots import _rows
-from mossrules.display.plots._rows import (
+from mossrules.display.plots import _axes
+from mossrules.display.plots._axes import (
     Rows,
     rules_of,
     shorten,
@@ -130,19 +130,19 @@ def test_what_has_no_rules_is_refused(wrong):
 def test_rows_are_as_high_as_their_words(words):
     """They fill the axes from the top down without gaps, and their words are in the middle."""
     rows = Rows(tuple(words))
-    heights = [each.count("\n") + 1 + _rows.SPACE for each in words]
+    heights = [each.count("\n") + 1 + _axes.SPACE for each in words]
     ax = Figure().subplots()
     rows.draw(ax)
     bottom, top = ax.get_ylim()
     assert top == 0
-    assert bottom == pytest.approx(sum(heights) or 1 + _rows.SPACE)
+    assert bottom == pytest.approx(sum(heights) or 1 + _axes.SPACE)
     above = [sum(heights[:i]) for i in range(len(heights))]
     expected = [start + height / 2 for start, height in zip(above, heights, strict=True)]
     assert rows.centres == pytest.approx(expected)
     assert ax.get_yticks().tolist() == rows.centres
     assert [label.get_text() for label in ax.get_yticklabels()] == words
     _, tall = rows.figure_size(3.0, 1.0)
-    assert tall == pytest.approx(1.0 + _rows.LINE * bottom)
+    assert tall == pytest.approx(1.0 + _axes.LINE * bottom)
 
 
 def test_panels_share_the_rows_and_fill_the_width():
