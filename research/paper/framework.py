@@ -18,7 +18,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from mossrules.learning.inputs import without as less
+from mossrules.data.table import without as less
 from mossrules.learning.stability_levels import Stability
 from research.harness.reports import Row
 from research.paper.datasets import Dataset, load_dataset

@@ -11,9 +11,9 @@ from mossrules import Statistics
 from mossrules.baselines.base import BaselineRegressor, ChosenRules
 from mossrules.baselines.designs import Design
 from mossrules.baselines.paths import largest_alpha, lasso_path, solve_lasso
-from mossrules.estimators import candidates_for
+from mossrules.estimators import candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import find_in_rows, search_parameters
+from mossrules.learning.candidate_search import find_in_rows
 
 
 @st.composite

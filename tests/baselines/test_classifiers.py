@@ -11,9 +11,8 @@ from mossrules.baselines import GlrmClassifier, RuleFitClassifier, SirusClassifi
 from mossrules.baselines.rulefit import N_FOLDS
 from mossrules.candidates.statistics import rule_columns
 from mossrules.data.table import Table
-from mossrules.estimators import candidates_for
+from mossrules.estimators import candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import search_parameters
 
 THREE = (SirusClassifier, RuleFitClassifier, GlrmClassifier)
 

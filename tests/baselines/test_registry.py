@@ -2,8 +2,8 @@ import pytest
 
 from mossrules import MossClassifier, MossRegressor
 from mossrules.baselines.registry import BASELINES, METHODS, MOSS, baselines_like, make_methods
+from mossrules.estimators.base import SEARCH_PARAMETERS
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import SEARCH_PARAMETERS
 
 
 @pytest.mark.parametrize("classes", [False, True])

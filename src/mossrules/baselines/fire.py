@@ -24,7 +24,7 @@ from mossrules.candidates.cuts import MAX_BINS
 from mossrules.candidates.search import Candidates
 from mossrules.data.rows import Rows
 from mossrules.exceptions import SolveLimitWarning
-from mossrules.learning.candidate_search import find_in_rows, search_parameters
+from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.stability_levels import count_untied
 from mossrules.statistics import Statistics
 
@@ -125,7 +125,7 @@ class FireRegressor(BaselineRegressor):
 
     def _find_own(self, rows: Rows) -> Candidates:
         # As many bins as a code can tell apart: the nearest to trees that do not bin.
-        parameters = {**search_parameters(self), "n_bins": MAX_BINS}
+        parameters = {**self.search_parameters(), "n_bins": MAX_BINS}
         return find_in_rows(rows, max_candidates=OWN_CANDIDATES, **parameters)
 
     def _take(self, candidates: Candidates) -> None:

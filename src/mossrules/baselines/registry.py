@@ -15,8 +15,8 @@ from mossrules.baselines.glrm import GlrmClassifier, GlrmRegressor
 from mossrules.baselines.rulefit import RuleFitClassifier, RuleFitRegressor
 from mossrules.baselines.sirus import SirusClassifier, SirusRegressor
 from mossrules.estimators import MossClassifier, MossRegressor
+from mossrules.estimators.base import SEARCH_PARAMETERS
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import SEARCH_PARAMETERS
 from mossrules.learning.stability_levels import Stability
 
 __all__ = ["BASELINES", "METHODS", "MOSS", "Baseline", "baselines_like", "make_methods"]

@@ -35,9 +35,9 @@ from mossrules.baselines.rulefit_columns import LinearTerms, first_tree_means
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.chunks import RowRange
 from mossrules.data.rows import Rows
+from mossrules.estimators.inputs import read_features
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning.candidate_search import find_in_rows
-from mossrules.learning.inputs import read_features
 from mossrules.learning.stability_levels import count_untied
 from mossrules.model.importance import rule_importances
 

@@ -35,7 +35,7 @@ from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.columns import Label
 from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
-from mossrules.learning.candidate_search import find_in_rows, search_parameters
+from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.squared_error import refit_weights
 from mossrules.learning.stability_levels import count_untied
 from mossrules.model import RuleSet
@@ -69,7 +69,7 @@ class FrequentRules(Baseline):
             )
 
     def _find_own(self, rows: Rows) -> Candidates:
-        parameters = {**search_parameters(self), "inner_nodes": True}
+        parameters = {**self.search_parameters(), "inner_nodes": True}
         if self.n_trees != "auto":
             return find_in_rows(rows, **parameters)
         # One seed for all forests; a random generator would give each another.

@@ -246,6 +246,25 @@ def finite_numbers(column: Column, start: int, stop: int) -> FloatArray:
     return numbers
 
 
+def target_name(y: Any) -> str | None:
+    """Return the name of the target if it has one: that of its column, or of a series."""
+    if is_dask(y) and not hasattr(y, "divisions"):
+        return None  # an array, whose name is not for people
+    name = y if isinstance(y, str) else getattr(y, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
+def without(X: Any, name: str) -> Any:
+    """Return a frame or a dict of columns less one of them, if it is there."""
+    if isinstance(X, Table):
+        return X.without(name)
+    if isinstance(X, Mapping):
+        return {key: values for key, values in X.items() if key != name}
+    if not nw.dependencies.is_into_dataframe(X):
+        return X
+    return nw.from_native(X).drop(name, strict=False).to_native()
+
+
 # --- frames, dicts and arrays -----------------------------------------------------------------
 
 

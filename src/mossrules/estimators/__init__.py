@@ -1,9 +1,10 @@
 """scikit-learn's view of mossrules: estimators that are glue, with the mathematics elsewhere."""
 
 from mossrules._deprecated import old_names
+from mossrules.estimators.base import search_parameters
 from mossrules.estimators.classifier import MossClassifier
 from mossrules.estimators.regressor import MossRegressor
-from mossrules.learning.candidate_search import candidates_for, search_parameters
+from mossrules.learning.candidate_search import candidates_for
 
 __all__ = ["MossClassifier", "MossRegressor", "candidates_for", "search_parameters"]
 

@@ -9,27 +9,65 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules._typing import AnyArray, FloatArray
 from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates
+from mossrules.constraints import check_constraints, required_rules
 from mossrules.data.columns import Label
 from mossrules.data.dask_partitions import predict_partitions
 from mossrules.data.files import scan_if_path
 from mossrules.data.labels import python_label, read_labels
 from mossrules.data.rows import Rows
-from mossrules.data.table import Table, is_dask, split_column, split_target
+from mossrules.data.table import Table, is_dask, split_column, split_target, target_name
+from mossrules.estimators.inputs import read_features, read_training, set_names
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import find_in_rows, search_parameters
-from mossrules.learning.inputs import read_features, read_training, set_names, target_name
+from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.method import RuleMethod
 from mossrules.model import RuleSet, RuleSets
 from mossrules.model.importance import column_shares
 
-__all__ = ["RuleClassifier", "RuleEstimator", "RuleRegressor", "by_class"]
+__all__ = [
+    "SEARCH_PARAMETERS",
+    "RuleClassifier",
+    "RuleEstimator",
+    "RuleRegressor",
+    "by_class",
+    "search_parameters",
+]
+
+
+# Parameters that decide which candidates are found, under the names they have in `find_candidates`.
+SEARCH_PARAMETERS = ("n_trees", "max_depth", "n_bins", "max_features", "generator", "random_state")
+
+
+def search_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters with which an estimator looks for candidates.
+
+    Two estimators find the same candidates in the same rows if these agree, but for `n_jobs`.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> from mossrules.estimators import candidates_for
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 0.0, 1.0, 2.0]
+    >>> model = MossRegressor(2, n_trees=20)
+    >>> candidates = candidates_for(X, y, **search_parameters(model))
+    >>> len(model.fit_candidates(candidates).rules_)
+    2
+    """
+    parameters = {name: getattr(estimator, name) for name in (*SEARCH_PARAMETERS, "n_jobs")}
+    include = required_rules(check_constraints(getattr(estimator, "constraints", None)))
+    if include:
+        parameters["include"] = include
+    if getattr(estimator, "inner_nodes", False):  # which not every learner can ask for
+        parameters["inner_nodes"] = True
+    if is_classifier(estimator):
+        parameters["patterns"] = True
+    return parameters
 
 
 class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn has no types

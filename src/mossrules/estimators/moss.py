@@ -7,6 +7,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -26,7 +27,7 @@ from mossrules.evaluation.trade_off import cross_validate
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.frontier import Frontier
 from mossrules.frontier.sweep import Listener
-from mossrules.learning.fit import FittedRules, Settings, build_problem, choose_rules
+from mossrules.learning.fit import FittedRules, Settings, choose_rules, fit_rules
 from mossrules.learning.objective import Objective
 from mossrules.learning.stability_levels import (
     AUTO,
@@ -129,23 +130,32 @@ class MossEstimator(RuleEstimator):
     def _needs_rows(self) -> bool:
         return self.stability == AUTO
 
-    def _learn(self, rows: Rows | None) -> None:
-        """Choose rules of the stability asked for."""
-        self._report(self.candidates_)
-        if hasattr(self, "evaluation_"):
-            del self.evaluation_  # of an earlier fit
-        settings = self.settings()
-        problem = build_problem(self.candidates_, settings)
-        if self.stability == AUTO and problem is not None and rows is not None:
-            settings = settings.but(stability=self._cross_validate(rows, settings))
-        fitted = choose_rules(self.candidates_, settings, problem=problem, watch=self._watch)
+    def fit_rows(self, rows: Rows) -> Self:
+        """Find rules in rows that were read, and choose among them, as `fit` does."""
+        how = self._how(rows if rows.in_memory else None)
+        fitted = fit_rules(rows, self.settings(), self._report, **how)
         self.__dict__.update(self._attributes(fitted))
+        return self
+
+    def _learn(self, rows: Rows | None) -> None:
+        how = self._how(rows)
+        self._report(self.candidates_)
+        fitted = choose_rules(self.candidates_, self.settings(), **how)
         self._report(fitted.solution)
+        self.__dict__.update(self._attributes(fitted))
+
+    def _how(self, rows: Rows | None) -> dict[str, Any]:
+        """Return how to find the stability that "auto" stands for, and who watches searches."""
+        self.__dict__.pop("evaluation_", None)  # of an earlier fit
+        find = None if rows is None else partial(self._cross_validate, rows)
+        return {"find_stability": find, "watch": self._watch}
 
     def _attributes(self, fitted: FittedRules) -> dict[str, Any]:
         """Return what a fitted model shows, by the names of its attributes."""
         return {
             "fitted_": fitted,
+            "candidates_": fitted.candidates,
+            "pool_": fitted.candidates.pool,
             "problem_": fitted.problem,
             "solution_": fitted.solution,
             "rules_": fitted.rules,

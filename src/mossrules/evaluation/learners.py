@@ -19,11 +19,11 @@ from mossrules._typing import AnyArray, IntArray
 from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.rows import Rows, read_rows
+from mossrules.data.table import target_name, without
 from mossrules.evaluation.metrics import score_classes, score_numbers
 from mossrules.evaluation.results import FAILED, LearnerFold
 from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
 from mossrules.learning.candidate_search import find_in_rows
-from mossrules.learning.inputs import target_name, without
 from mossrules.learning.method import RuleMethod
 from mossrules.model import RuleSet
 from mossrules.solver import Status

@@ -8,55 +8,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from mossrules import defaults
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates, find_candidates
-from mossrules.constraints import check_constraints, required_rules
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.rows import Rows, read_rows
 from mossrules.exceptions import InvalidTable
 from mossrules.statistics import Statistics
 
 __all__ = [
-    "SEARCH_PARAMETERS",
     "candidates_for",
     "find_in_rows",
     "no_candidates",
-    "search_parameters",
     "target_varies",
 ]
-
-# Parameters that decide which candidates are found, under the names they have in `find_candidates`.
-SEARCH_PARAMETERS = ("n_trees", "max_depth", "n_bins", "max_features", "generator", "random_state")
-
-
-def search_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters with which an estimator looks for candidates.
-
-    Two estimators find the same candidates in the same rows if these agree, but for `n_jobs`.
-
-    Examples
-    --------
-    >>> from mossrules import MossRegressor
-    >>> from mossrules.estimators import candidates_for
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 0.0, 1.0, 2.0]
-    >>> model = MossRegressor(2, n_trees=20)
-    >>> candidates = candidates_for(X, y, **search_parameters(model))
-    >>> len(model.fit_candidates(candidates).rules_)
-    2
-    """
-    parameters = {name: getattr(estimator, name) for name in (*SEARCH_PARAMETERS, "n_jobs")}
-    include = required_rules(check_constraints(getattr(estimator, "constraints", None)))
-    if include:
-        parameters["include"] = include
-    if getattr(estimator, "inner_nodes", False):  # which not every learner can ask for
-        parameters["inner_nodes"] = True
-    if is_classifier(estimator):
-        parameters["patterns"] = True
-    return parameters
 
 
 def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Candidates:

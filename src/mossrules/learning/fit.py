@@ -15,8 +15,10 @@ from mossrules._typing import IntArray
 from mossrules._warn import warn_user
 from mossrules.candidates.search import Candidates
 from mossrules.constraints import check_constraints
+from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.frontier import Frontier, FrontierPoint, solve_frontier
+from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.objective import Objective
 from mossrules.learning.stability_levels import (
     AUTO,
@@ -40,6 +42,7 @@ __all__ = [
     "Settings",
     "build_problem",
     "choose_rules",
+    "fit_rules",
     "frontier_without_rules",
     "rule_set_of",
     "solve_floors",
@@ -89,6 +92,9 @@ class Settings:
     def but(self, **changes: Any) -> Self:
         """Return the settings with some of them changed."""
         return replace(self, **changes)
+
+
+FindStability = Callable[[Settings], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +186,27 @@ class FittedRules:
 # --- the steps ------------------------------------------------------------------------------------
 
 
+def fit_rules(
+    rows: Rows,
+    settings: Settings,
+    progress: Callable[[Candidates | Solution], object] | None = None,
+    *,
+    find_stability: FindStability | None = None,
+    watch: Callable[[Snapshot], object] | None = None,
+) -> FittedRules:
+    """Find candidates in rows, choose among them, and return the rule set with all that led to it.
+
+    `progress` is called with the candidates and with the solution as they come; the rest is as in
+    `choose_rules`.
+    """
+    tell = progress or (lambda _: None)
+    candidates = find_in_rows(rows, **settings.search)
+    tell(candidates)
+    fitted = choose_rules(candidates, settings, find_stability=find_stability, watch=watch)
+    tell(fitted.solution)
+    return fitted
+
+
 def build_problem(candidates: Candidates, settings: Settings) -> SelectionProblem | None:
     """Return the problem of choosing among candidates, with no floor yet; None without any."""
     if len(candidates) == 0:
@@ -197,22 +224,22 @@ def choose_rules(
     settings: Settings,
     *,
     problem: SelectionProblem | None = None,
+    find_stability: FindStability | None = None,
     watch: Callable[[Snapshot], object] | None = None,
 ) -> FittedRules:
     """Choose rules of the stability asked for among candidates, and prove how good they are.
 
-    `problem` is that of `build_problem` where it is known, at any floor; `watch` is called with
-    snapshots of the search.
+    Parameters
+    ----------
+    problem : that of `build_problem` where it is known, at any floor
+    find_stability : what finds the stability that "auto" stands for, from the settings
+    watch : called with snapshots of the search
     """
     problem = build_problem(candidates, settings) if problem is None else problem
     if problem is None:
         solution = settings.objective.null_solution(candidates)
-    elif settings.stability == AUTO:
-        raise InvalidParameter(
-            "stability is 'auto', which needs rows to cross-validate, and there are candidates "
-            "only; use fit, or pass a share such as that of evaluation_.choose()."
-        )
     else:
+        settings = _with_stability(settings, find_stability)
         problem = at_stability(problem, settings.stability)
         method = method_for(problem, settings.stability, settings.solver)
         solution = solve(problem, method, settings.options(progress=watch))
@@ -246,6 +273,17 @@ def solve_floors(
     options = settings.options(gap, watch)
     how = {"n_jobs": settings.n_jobs, **how}
     return solve_frontier(problem, floors, settings.solver, options, **how)
+
+
+def _with_stability(settings: Settings, find_stability: FindStability | None) -> Settings:
+    if settings.stability != AUTO:
+        return settings
+    if find_stability is None:
+        raise InvalidParameter(
+            "stability is 'auto', which needs rows to cross-validate, and there are candidates "
+            "only; use fit, or pass a share such as that of evaluation_.choose()."
+        )
+    return settings.but(stability=find_stability(settings))
 
 
 def _warn_of_limits(solution: Solution, gap: float) -> None:

@@ -19,9 +19,9 @@ from mossrules._warn import warn_user
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.files import scan_if_path
 from mossrules.data.rows import Rows, read_rows
-from mossrules.data.table import Table, is_dask
+from mossrules.data.table import Table, without
 
-__all__ = ["read_features", "read_training", "set_names", "target_name", "without"]
+__all__ = ["read_features", "read_training", "set_names"]
 
 
 def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, **how: Any) -> Rows:
@@ -74,22 +74,3 @@ def read_features(estimator: Any, X: Any, target: str | None) -> Table:
         table = table.select(estimator.feature_names_in_.tolist())
     # From here on by position: the names agree, or there are none to go by.
     return Table(table.columns, table.n_rows, named=False)
-
-
-def target_name(y: Any) -> str | None:
-    """Return the name of the target if it has one: that of its column, or of a series."""
-    if is_dask(y) and not hasattr(y, "divisions"):
-        return None  # an array, whose name is not for people
-    name = y if isinstance(y, str) else getattr(y, "name", None)
-    return name if isinstance(name, str) and name else None
-
-
-def without(X: Any, name: str) -> Any:
-    """Return a frame or a dict of columns less one of them, if it is there."""
-    if isinstance(X, Table):
-        return X.without(name)
-    if isinstance(X, Mapping):
-        return {key: values for key, values in X.items() if key != name}
-    if not nw.dependencies.is_into_dataframe(X):
-        return X
-    return nw.from_native(X).drop(name, strict=False).to_native()
