@@ -12,7 +12,8 @@ from mossrules._typing import AnyArray, BoolArray, CodeArray, IntArray
 from mossrules.candidates.cuts import MISSING, Binning
 from mossrules.data.chunks import MAX_CHUNK_ROWS, ChunkSource, Progress
 from mossrules.data.fixed_point import WEIGHTED_TARGET_SHIFT, Moments, TargetGrid
-from mossrules.data.rows import Chunk, Rows, Span
+from mossrules.data.row_chunks import Chunk, Span
+from mossrules.data.rows import Rows
 
 
 @dataclass(frozen=True)

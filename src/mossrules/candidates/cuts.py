@@ -27,7 +27,8 @@ from mossrules.candidates.kernels.codes import encode_numbers
 from mossrules.candidates.kernels.draws import ROW_SAMPLE, hash_rows, stream_key
 from mossrules.data.chunks import Progress, RowRange, fold
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
-from mossrules.data.rows import Chunk, Rows
+from mossrules.data.row_chunks import Chunk
+from mossrules.data.rows import Rows
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTable
 

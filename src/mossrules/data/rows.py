@@ -12,8 +12,7 @@ there, whole weights are repetitions of rows, and other weights multiply.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -29,9 +28,9 @@ from mossrules.data.canonical_order import (
     column_key,
     has_canonical_order,
 )
-from mossrules.data.chunks import ChunkSource, LocalChunks, RowRange, row_ranges
+from mossrules.data.chunks import ChunkSource, RowRange, row_ranges
 from mossrules.data.columns import Column, Label
-from mossrules.data.dask_partitions import on_workers, partition_table, read_partitions
+from mossrules.data.dask_partitions import on_workers, read_partitions
 from mossrules.data.files import scan_if_path
 from mossrules.data.fixed_point import integer_weights
 from mossrules.data.labels import (
@@ -42,6 +41,19 @@ from mossrules.data.labels import (
     sort_labels,
     weigh_classes,
 )
+from mossrules.data.row_chunks import (
+    Chunk,
+    ReadTarget,
+    Span,
+    gather_column,
+    gather_target,
+    number_chunk,
+    one_class,
+    partition_chunks,
+    split_chunk,
+    table_chunks,
+    target_span,
+)
 from mossrules.data.table import (
     Table,
     finite_numbers,
@@ -49,55 +61,10 @@ from mossrules.data.table import (
     read_weights,
     split_column,
     take_rows,
-    target_column,
 )
-from mossrules.exceptions import InvalidTable, InvalidTarget
+from mossrules.exceptions import InvalidTable
 
-__all__ = ["Chunk", "Rows", "Span", "read_rows"]
-
-Span = tuple[float, float]  # smallest and largest target
-ReadTarget = Callable[[Column, int, int], AnyArray]  # a column's values as a target
-ByOffset = dict[int, AnyArray]  # values of some chunks, by the offset of their first row
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some of the rows, whose values are read when they are asked for.
-
-    Row i has the number `start + row_ids[i]`: small integers beside a base, since every row has
-    one. `weights` are None where all rows count alike.
-    """
-
-    table: Table
-    span: RowRange  # which rows of the table these are
-    offset: int  # of the first of them, among all rows given
-    start: int
-    row_ids: AnyArray
-    weights: IntArray | None = None
-    read_target: Callable[[], FloatArray] | None = None  # of all rows of the span
-    picked: IntArray | None = None  # rows of the span, where some are repeated or left out
-
-    def __len__(self) -> int:
-        return len(self.row_ids)
-
-    def read(self, column: Column) -> AnyArray:
-        """Return the values of a column of the table."""
-        return self._pick(column.read(self.span.start, self.span.stop))
-
-    @property
-    def numbers(self) -> IntArray:
-        """The number of each row."""
-        return self.start + self.row_ids.astype(np.int64)
-
-    @property
-    def target(self) -> FloatArray:
-        """The target of these rows."""
-        if self.read_target is None:
-            raise InvalidTarget("The rows have no target; name one.")
-        return self._pick(self.read_target())
-
-    def _pick(self, values: AnyArray) -> AnyArray:
-        return values if self.picked is None else values[self.picked]
+__all__ = ["Rows", "read_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +102,7 @@ class Rows:
         """Return rows of a table whose target is known; `settings` are further fields."""
         if spans is None:
             spans = table.ranges(n_jobs=settings.get("n_jobs", 1))
-        return cls(table, _table_source(table, spans), spans, target, weights, **settings)
+        return cls(table, table_chunks(table, spans), spans, target, weights, **settings)
 
     # --- what they are ----------------------------------------------------------------------------
 
@@ -159,7 +126,7 @@ class Rows:
         """The target of all rows given, in their order."""
         if self.known_target is not None:
             return self.known_target
-        return _gather(self.source, self.n_jobs)
+        return gather_target(self.source, self.n_jobs)
 
     @cached_property
     def n_rows(self) -> int:
@@ -206,16 +173,7 @@ class Rows:
 
     def _column_key(self, position: int, rows: IntArray) -> FloatArray:
         """Return numbers by which to sort some rows on a column."""
-        order = np.argsort(rows, kind="stable")
-        ordered = rows[order]
-        first = np.searchsorted(ordered, [span.start for span in self.spans])
-        last = np.searchsorted(ordered, [span.stop for span in self.spans])
-        beside = [(ordered[a:b],) for a, b in zip(first, last, strict=True)]
-        # Each chunk gives the values at a few rows: no column travels whole.
-        chunks = self.source.split(partial(_values_at, position), keep=False, beside=beside)
-        picked = _joined(chunks.fold(_itself, operator.or_, n_jobs=self.n_jobs))
-        values = np.empty_like(picked)
-        values[order] = picked
+        values = gather_column(self.source, self.spans, position, rows, self.n_jobs)
         return column_key(self.columns[position].kind, values)
 
     @cached_property
@@ -260,7 +218,7 @@ class Rows:
             tuple(None if values is None else values[span.start : span.stop] for values in known)
             for span in self.spans
         ]
-        return self.source.split(_numbered, keep=False, beside=beside)
+        return self.source.split(number_chunk, keep=False, beside=beside)
 
     def _row_ids(self) -> AnyArray | None:
         """Return the number of each row given (its first, if repeated); None for their offsets."""
@@ -280,7 +238,7 @@ class Rows:
         spans = row_ranges(self.features.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
         if not self.in_memory or spans == self.spans:
             return self
-        source = _table_source(self.features, spans)
+        source = table_chunks(self.features, spans)
         other = replace(self, source=source, spans=spans, n_jobs=n_jobs)
         vars(other).update({name: vars(self)[name] for name in ("_order",) if name in vars(self)})
         return other
@@ -313,7 +271,7 @@ class Rows:
     @cached_property
     def span(self) -> Span:
         """The smallest and the largest target of the rows that count on the grid of weights."""
-        return self.chunks.fold(_span_of, _wider, n_jobs=self.n_jobs)
+        return target_span(self.chunks, self.n_jobs)
 
     @cached_property
     def is_constant(self) -> bool:
@@ -355,7 +313,7 @@ class Rows:
             weights = scale_weights(weights)
         known, source = self.known_target, self.source
         if known is None:
-            source = source.split(partial(_one_class, position), keep=False)
+            source = source.split(partial(one_class, position), keep=False)
         else:
             known = (known == position).astype(np.float64)
         return replace(
@@ -446,11 +404,9 @@ def _read_in_parts(
     """Return the rows of files or of Dask, which stay where they are."""
     if is_dask(X):
         table, partitions, y = read_partitions(X, y)
-        offsets = [(span.start,) for span in table.parts]
-        cut = partial(_partition_chunk, table.columns)
-        source: ChunkSource[Chunk] = partitions.split(cut, keep=False, beside=offsets)
+        source: ChunkSource[Chunk] = partition_chunks(table, partitions)
     else:
-        table, source = X, _table_source(X, X.parts)
+        table, source = X, table_chunks(X, X.parts)
         source = on_workers(source) if X.on_cluster else source
     _check_size(table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
@@ -501,12 +457,12 @@ def _target_in_parts(
     read: ReadTarget = finite_numbers
     classes = None
     if of_classes:
-        labelled = source.split(partial(_split_chunk, name, label_values), keep=False)
+        labelled = source.split(partial(split_chunk, name, label_values), keep=False)
         labels, dtype = labelled.fold(_labels_in, _more_labels, n_jobs=n_jobs)
         classes = sort_labels(name, labels, dtype)
         position = {label: number for number, label in enumerate(classes.tolist())}
         read = partial(_positions, position)
-    return source.split(partial(_split_chunk, name, read), keep=False), classes
+    return source.split(partial(split_chunk, name, read), keep=False), classes
 
 
 def _positions(position: dict[Label, int], column: Column, start: int, stop: int) -> FloatArray:
@@ -520,107 +476,3 @@ def _labels_in(chunk: Chunk) -> tuple[set[Any], Any]:
 
 def _more_labels(one: tuple[set[Any], Any], other: tuple[set[Any], Any]) -> tuple[set[Any], Any]:
     return one[0] | other[0], one[1]
-
-
-# --- one chunk: functions of the module with small arguments, which workers of Dask are sent ------
-
-
-def _table_source(table: Table, spans: Sequence[RowRange]) -> LocalChunks[Chunk]:
-    return LocalChunks(spans, partial(_table_chunk, table), reads=bool(table.parts))
-
-
-def _table_chunk(table: Table, span: RowRange) -> list[Chunk]:
-    row_ids = np.arange(len(span), dtype=np.uint32)
-    return [Chunk(table, span, span.start, span.start, row_ids)]
-
-
-def _partition_chunk(columns: Sequence[Column], part: tuple[int, Any], offset: int) -> list[Chunk]:
-    """Return the rows of a partition; it may have none."""
-    table = partition_table(columns, part)
-    row_ids = np.arange(table.n_rows, dtype=np.uint32)
-    span = RowRange(0, table.n_rows)
-    return [Chunk(table, span, offset, offset, row_ids)] if len(span) else []
-
-
-def _split_chunk(name: str, read: ReadTarget, chunk: Chunk) -> list[Chunk]:
-    """Return a chunk whose target is one of its columns."""
-    column = target_column(chunk.table, name)
-    values = partial(read, column, chunk.span.start, chunk.span.stop)
-    return [replace(chunk, table=chunk.table.without(name), read_target=values)]
-
-
-def _one_class(position: int, chunk: Chunk) -> list[Chunk]:
-    return [replace(chunk, read_target=partial(_is_class, position, chunk))]
-
-
-def _is_class(position: int, chunk: Chunk) -> FloatArray:
-    return np.asarray(chunk.target == position, dtype=np.float64)
-
-
-def _numbered(
-    chunk: Chunk,
-    row_ids: AnyArray | None,
-    weights: IntArray | None,
-    times: IntArray | None,
-    target: FloatArray | None,
-) -> list[Chunk]:
-    """Return a chunk of rows as they are given with what is known of each, by its offset."""
-    if target is not None:
-        chunk = replace(chunk, read_target=partial(_itself, target))
-    if row_ids is None:
-        return [replace(chunk, weights=weights)]
-    if times is None or (times == 1).all():
-        return [replace(chunk, start=0, row_ids=row_ids, weights=weights)]
-    picked = np.repeat(np.arange(len(chunk)), times)
-    if not len(picked):
-        return []
-    firsts = np.cumsum(times) - times
-    numbers = row_ids.astype(np.int64)[picked] + np.arange(len(picked)) - firsts[picked]
-    start = int(numbers.min())
-    return [
-        replace(
-            chunk,
-            start=start,
-            row_ids=(numbers - start).astype(np.uint32),
-            weights=None if weights is None else weights[picked],
-            picked=picked,
-        )
-    ]
-
-
-def _values_at(position: int, chunk: Chunk, rows: IntArray) -> list[ByOffset]:
-    """Return the values of a column at some rows of the chunk, if there are any."""
-    if len(rows) == 0:
-        return []
-    values = chunk.read(chunk.table.columns[position])[rows - chunk.offset]
-    if values.dtype == object:  # one string for all that are alike
-        same: dict[Any, Any] = {}
-        values[:] = [same.setdefault(label, label) for label in values]
-    return [{chunk.offset: values}]
-
-
-def _gather(source: ChunkSource[Chunk], n_jobs: int) -> FloatArray:
-    """Return the target of all rows, in the order of chunks."""
-    return _joined(source.fold(_target_by_offset, operator.or_, n_jobs=n_jobs))
-
-
-def _target_by_offset(chunk: Chunk) -> ByOffset:
-    return {chunk.offset: chunk.target}
-
-
-def _joined(parts: ByOffset) -> AnyArray:
-    return np.concatenate([parts[offset] for offset in sorted(parts)])
-
-
-def _itself(values: Any) -> Any:
-    return values
-
-
-def _span_of(chunk: Chunk) -> Span:
-    # A row of weight zero may lie outside the range of the others; it counts for nothing.
-    target = chunk.target if chunk.weights is None else chunk.target[chunk.weights > 0]
-    return float(target.min(initial=np.inf)), float(target.max(initial=-np.inf))
-
-
-def _wider(one: Span, other: Span) -> Span:
-    return min(one[0], other[0]), max(one[1], other[1])

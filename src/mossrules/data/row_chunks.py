@@ -1,0 +1,216 @@
+"""Chunks of rows: their values, numbers and weights, and the work that is done on one of them.
+
+What is here may be sent to workers of Dask, with the table of a file or a partition: functions of
+this module whose arguments are small, so that no rows travel.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mossrules._typing import AnyArray, FloatArray, IntArray
+from mossrules.data.chunks import ChunkSource, LocalChunks, RowRange
+from mossrules.data.columns import Column
+from mossrules.data.dask_partitions import DaskChunks, partition_table
+from mossrules.data.table import Table, target_column
+from mossrules.exceptions import InvalidTarget
+
+__all__ = [
+    "Chunk",
+    "Span",
+    "gather_column",
+    "gather_target",
+    "number_chunk",
+    "one_class",
+    "partition_chunks",
+    "split_chunk",
+    "table_chunks",
+    "target_span",
+]
+
+Span = tuple[float, float]  # smallest and largest target
+ReadTarget = Callable[[Column, int, int], AnyArray]  # a column's values as a target
+ByOffset = dict[int, AnyArray]  # values of some chunks, by the offset of their first row
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some of the rows, whose values are read when they are asked for.
+
+    Row i has the number `start + row_ids[i]`: small integers beside a base, since every row has
+    one. `weights` are None where all rows count alike.
+    """
+
+    table: Table
+    span: RowRange  # which rows of the table these are
+    offset: int  # of the first of them, among all rows given
+    start: int
+    row_ids: AnyArray
+    weights: IntArray | None = None
+    read_target: Callable[[], FloatArray] | None = None  # of all rows of the span
+    picked: IntArray | None = None  # rows of the span, where some are repeated or left out
+
+    def __len__(self) -> int:
+        return len(self.row_ids)
+
+    def read(self, column: Column) -> AnyArray:
+        """Return the values of a column of the table."""
+        return self._pick(column.read(self.span.start, self.span.stop))
+
+    @property
+    def numbers(self) -> IntArray:
+        """The number of each row."""
+        return self.start + self.row_ids.astype(np.int64)
+
+    @property
+    def target(self) -> FloatArray:
+        """The target of these rows."""
+        if self.read_target is None:
+            raise InvalidTarget("The rows have no target; name one.")
+        return self._pick(self.read_target())
+
+    def _pick(self, values: AnyArray) -> AnyArray:
+        return values if self.picked is None else values[self.picked]
+
+
+# --- where they come from -------------------------------------------------------------------------
+
+
+def table_chunks(table: Table, spans: Sequence[RowRange]) -> LocalChunks[Chunk]:
+    """Return the rows of a table as they are given, each numbered by its offset."""
+    return LocalChunks(spans, partial(_table_chunk, table), reads=bool(table.parts))
+
+
+def _table_chunk(table: Table, span: RowRange) -> list[Chunk]:
+    row_ids = np.arange(len(span), dtype=np.uint32)
+    return [Chunk(table, span, span.start, span.start, row_ids)]
+
+
+def partition_chunks(table: Table, partitions: DaskChunks[Any]) -> DaskChunks[Chunk]:
+    """Return the rows of Dask's partitions as they are given, each numbered by its offset."""
+    offsets = [(span.start,) for span in table.parts]
+    return partitions.split(partial(_partition_chunk, table.columns), keep=False, beside=offsets)
+
+
+def _partition_chunk(columns: Sequence[Column], part: tuple[int, Any], offset: int) -> list[Chunk]:
+    """Return the rows of a partition; it may have none."""
+    table = partition_table(columns, part)
+    row_ids = np.arange(table.n_rows, dtype=np.uint32)
+    span = RowRange(0, table.n_rows)
+    return [Chunk(table, span, offset, offset, row_ids)] if len(span) else []
+
+
+def split_chunk(name: str, read: ReadTarget, chunk: Chunk) -> list[Chunk]:
+    """Return a chunk whose target is one of its columns."""
+    column = target_column(chunk.table, name)
+    values = partial(read, column, chunk.span.start, chunk.span.stop)
+    return [replace(chunk, table=chunk.table.without(name), read_target=values)]
+
+
+def one_class(position: int, chunk: Chunk) -> list[Chunk]:
+    """Return a chunk whose target is 1 in a class and 0 elsewhere."""
+    return [replace(chunk, read_target=partial(_is_class, position, chunk))]
+
+
+def _is_class(position: int, chunk: Chunk) -> FloatArray:
+    return np.asarray(chunk.target == position, dtype=np.float64)
+
+
+def number_chunk(
+    chunk: Chunk,
+    row_ids: AnyArray | None,
+    weights: IntArray | None,
+    times: IntArray | None,
+    target: FloatArray | None,
+) -> list[Chunk]:
+    """Return a chunk of rows as they are given with what is known of each, by its offset."""
+    if target is not None:
+        chunk = replace(chunk, read_target=partial(_itself, target))
+    if row_ids is None:
+        return [replace(chunk, weights=weights)]
+    if times is None or (times == 1).all():
+        return [replace(chunk, start=0, row_ids=row_ids, weights=weights)]
+    picked = np.repeat(np.arange(len(chunk)), times)
+    if not len(picked):
+        return []
+    firsts = np.cumsum(times) - times
+    numbers = row_ids.astype(np.int64)[picked] + np.arange(len(picked)) - firsts[picked]
+    start = int(numbers.min())
+    return [
+        replace(
+            chunk,
+            start=start,
+            row_ids=(numbers - start).astype(np.uint32),
+            weights=None if weights is None else weights[picked],
+            picked=picked,
+        )
+    ]
+
+
+def _values_at(position: int, chunk: Chunk, rows: IntArray) -> list[ByOffset]:
+    """Return the values of a column at some rows of the chunk, if there are any."""
+    if len(rows) == 0:
+        return []
+    values = chunk.read(chunk.table.columns[position])[rows - chunk.offset]
+    if values.dtype == object:  # one string for all that are alike
+        same: dict[Any, Any] = {}
+        values[:] = [same.setdefault(label, label) for label in values]
+    return [{chunk.offset: values}]
+
+
+def gather_target(source: ChunkSource[Chunk], n_jobs: int) -> FloatArray:
+    """Return the target of all rows, in the order of chunks."""
+    return _joined(source.fold(_target_by_offset, operator.or_, n_jobs=n_jobs))
+
+
+def gather_column(
+    source: ChunkSource[Chunk],
+    spans: Sequence[RowRange],
+    position: int,
+    rows: IntArray,
+    n_jobs: int,
+) -> AnyArray:
+    """Return the values of a column at some of the rows given, of which each chunk gives a few."""
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    first = np.searchsorted(ordered, [span.start for span in spans])
+    last = np.searchsorted(ordered, [span.stop for span in spans])
+    beside = [(ordered[a:b],) for a, b in zip(first, last, strict=True)]
+    chunks = source.split(partial(_values_at, position), keep=False, beside=beside)
+    picked = _joined(chunks.fold(_itself, operator.or_, n_jobs=n_jobs))
+    values = np.empty_like(picked)
+    values[order] = picked
+    return values
+
+
+def _target_by_offset(chunk: Chunk) -> ByOffset:
+    return {chunk.offset: chunk.target}
+
+
+def _joined(parts: ByOffset) -> AnyArray:
+    return np.concatenate([parts[offset] for offset in sorted(parts)])
+
+
+def _itself(values: Any) -> Any:
+    return values
+
+
+def target_span(chunks: ChunkSource[Chunk], n_jobs: int) -> Span:
+    """Return the smallest and the largest target of the rows that count."""
+    return chunks.fold(_span_of, _wider, n_jobs=n_jobs)
+
+
+def _span_of(chunk: Chunk) -> Span:
+    # A row of weight zero may lie outside the range of the others; it counts for nothing.
+    target = chunk.target if chunk.weights is None else chunk.target[chunk.weights > 0]
+    return float(target.min(initial=np.inf)), float(target.max(initial=-np.inf))
+
+
+def _wider(one: Span, other: Span) -> Span:
+    return min(one[0], other[0]), max(one[1], other[1])
