@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 import mossrules
 from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet, _signals, cli
-from mossrules.data.files import read_file, spool
+from mossrules.data.files import delimited, read_file
 from mossrules.display.report import collect
 from mossrules.estimators import moss
 from mossrules.exceptions import SolveLimitWarning
@@ -191,9 +191,9 @@ def test_an_interrupt_while_a_temporary_folder_is_made_leaves_none(tmp_path, mon
         signal.raise_signal(signal.SIGINT)
         return str(tmp_path / "folder")
 
-    monkeypatch.setattr(spool, "mkdtemp", interrupted)
+    monkeypatch.setattr(delimited, "mkdtemp", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        spool.Folder()
+        delimited.Folder()
     gc.collect()
     assert not (tmp_path / "folder").exists()
 

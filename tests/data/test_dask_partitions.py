@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from mossrules import MossClassifier, MossRegressor, cli
 from mossrules.data.dask_partitions import DaskChunks
-from mossrules.data.files import row_groups, scan_files
+from mossrules.data.files import parquet, scan_files
 from mossrules.evaluation import evaluate
 from mossrules.exceptions import (
     InvalidColumn,
@@ -209,7 +209,7 @@ def test_folds_as_tasks_give_the_evaluation_of_threads(frame, tmp_path: Path):
 def test_files_on_a_cluster_give_the_model_of_memory(frame, tmp_path: Path, monkeypatch):
     """Workers read parts of Parquet files themselves, also for the command line."""
     distributed = pytest.importorskip("distributed", reason="Dask has no clusters here")
-    monkeypatch.setattr(row_groups, "PART_ROWS", 100)
+    monkeypatch.setattr(parquet, "PART_ROWS", 100)
     table = frame[["number", "word", "y"]]
     table.to_parquet(tmp_path / "data.parquet", row_group_size=60)
     expected = regressor().fit(table, "y")

@@ -9,7 +9,7 @@ import pytest
 from mossrules import MossClassifier, MossRegressor, find_candidates
 from mossrules.baselines import FireRegressor
 from mossrules.data import canonical_order as order
-from mossrules.data.files import row_groups, scan_files
+from mossrules.data.files import parquet, scan_files
 from mossrules.data.rows import read_rows
 from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidFile, InvalidTable, InvalidTarget, MissingColumns
@@ -20,7 +20,7 @@ N = 700
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
     """Read few rows together, so that small files have many parts."""
-    monkeypatch.setattr(row_groups, "PART_ROWS", 100)
+    monkeypatch.setattr(parquet, "PART_ROWS", 100)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_row_groups_of_any_size_give_the_model_of_memory(tmp_path, frame, weight
 @pytest.mark.parametrize("weighted", ["none", "any"])
 def test_csv_in_chunks_gives_the_model_of_memory(tmp_path, frame, weighted, monkeypatch):
     """Text is read once and kept on disk: two files are as good as one table."""
-    monkeypatch.setattr("mossrules.data.files.spool.MAX_CHUNK_ROWS", 64)
+    monkeypatch.setattr("mossrules.data.files.delimited.MAX_CHUNK_ROWS", 64)
     table, weights = frame.drop(columns="kind").astype({"size": str}), weights_of(weighted)
     table.iloc[:300].to_csv(tmp_path / "a.csv", index=False)
     table.iloc[300:].to_csv(tmp_path / "b.csv", index=False)

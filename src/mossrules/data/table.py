@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -15,7 +16,7 @@ import numpy as np
 
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.chunks import RowRange, row_ranges
-from mossrules.data.columns import NUMBERS, Column, Vector, as_vector, make_column, unmasked
+from mossrules.data.columns import NUMBERS, Column, Kind, Vector, as_vector, make_column, unmasked
 from mossrules.exceptions import (
     InvalidTable,
     InvalidTarget,
@@ -23,6 +24,8 @@ from mossrules.exceptions import (
     MossError,
     UnsupportedType,
 )
+
+Columns = dict[str, Any]  # arrays, or series of a frame library
 
 READABLE = (
     "pass a pandas or polars DataFrame, a pyarrow Table, a dict of columns or a "
@@ -373,3 +376,44 @@ def _listed(names: Sequence[str], most: int = 10) -> str:
     shown = ", ".join(_quoted(name) for name in names[:most])
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"column{'s' if len(names) > 1 else ''} {shown}{more}"
+
+
+# --- columns of files -----------------------------------------------------------------------------
+
+
+__all__ = ["ColumnSelection", "Columns", "check_same"]
+
+
+@dataclass(frozen=True)
+class ColumnSelection:
+    """Which columns of a file to read, and what is known of them."""
+
+    path: Path
+    only: Collection[str] | None
+    drop: Collection[str]
+    required: Collection[str]
+    kinds: Mapping[str, Kind]
+
+    def choose(self, names: list[str]) -> list[str]:
+        """Return the columns to read, or say which ones are not there."""
+        for name in (*self.drop, *self.required):
+            if name not in names:
+                raise MissingColumns(
+                    f"{self.path} has no column {name!r}; check the names of its columns."
+                    + did_you_mean(name, names)
+                )
+        return [
+            name
+            for name in names
+            if name not in self.drop and (self.only is None or name in self.only)
+        ]
+
+
+def check_same(path: Path, names: Collection[str], expected: Collection[str]) -> None:
+    """Refuse a file whose columns are not those of the files before it."""
+    for name in set(names) ^ set(expected):
+        lacks = "lacks" if name in expected else "has"
+        raise MissingColumns(
+            f"{path} {lacks} the column {name!r}, unlike the files before it; files that are read "
+            "as one table need the same columns."
+        )

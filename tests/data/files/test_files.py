@@ -19,7 +19,8 @@ from pyarrow import parquet
 from mossrules import _files
 from mossrules._files import check_place, write_file
 from mossrules.data.columns import Kind
-from mossrules.data.files import MISSING, delimited, read_file, row_groups, scan_files, spool
+from mossrules.data.files import MISSING, delimited, read_file, scan_files
+from mossrules.data.files import parquet as parquet_files
 from mossrules.data.table import Table
 from mossrules.exceptions import (
     InvalidColumn,
@@ -347,7 +348,7 @@ def many_kinds(n=250):
 @pytest.mark.parametrize("rows", [1, 40, 1000])
 def test_scanned_parquet_has_the_values_of_the_frame(tmp_path, monkeypatch, rows):
     """Whatever the row groups, any span of rows reads as it does in memory."""
-    monkeypatch.setattr(row_groups, "PART_ROWS", 64)
+    monkeypatch.setattr(parquet_files, "PART_ROWS", 64)
     frame = many_kinds().assign(
         size=pd.Categorical(["s", "m", "l", None, "m"] * 50, ["s", "m", "l"], ordered=True)
     )
@@ -364,7 +365,7 @@ def test_scanned_parquet_has_the_values_of_the_frame(tmp_path, monkeypatch, rows
 @pytest.mark.parametrize("rows", [7, 100, 65536])
 def test_scanned_csv_has_the_values_of_the_file_read_whole(tmp_path, monkeypatch, rows):
     """Kinds are those of all fields of all files, whenever they show, and values come back."""
-    monkeypatch.setattr(spool, "MAX_CHUNK_ROWS", rows)
+    monkeypatch.setattr(delimited, "MAX_CHUNK_ROWS", rows)
     monkeypatch.setattr(delimited, "BLOCK_ROWS", 11)
     frame = many_kinds()
     frame.to_csv(tmp_path / "all.csv", index=False)
@@ -394,7 +395,7 @@ def test_the_temporary_copy_of_text_goes_with_its_table(tmp_path, monkeypatch):
 def test_no_room_for_temporary_files_is_a_sentence(tmp_path, monkeypatch):
     """It says which variable names another place."""
     path = write(tmp_path, "x\n1\n")
-    monkeypatch.setattr(spool, "mkdtemp", lambda **_: str(tmp_path / "gone"))
+    monkeypatch.setattr(delimited, "mkdtemp", lambda **_: str(tmp_path / "gone"))
     with pytest.raises(InvalidFile, match=r"Temporary files cannot be written .*set TMPDIR"):
         scan_files(path)
 

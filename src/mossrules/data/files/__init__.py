@@ -11,12 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mossrules.data.columns import Kind
-from mossrules.data.files.delimited import MISSING, read_csv
-from mossrules.data.files.parquet import read_parquet
-from mossrules.data.files.row_groups import scan_parquet
-from mossrules.data.files.selection import Columns, ColumnSelection
-from mossrules.data.files.spool import scan_csv
-from mossrules.data.table import Table
+from mossrules.data.files.delimited import MISSING, read_csv, scan_csv
+from mossrules.data.files.parquet import read_parquet, scan_parquet
+from mossrules.data.table import Columns, ColumnSelection, Table
 from mossrules.exceptions import InvalidFile, MissingDependency
 
 __all__ = ["MISSING", "Columns", "read_file", "scan_files", "scan_if_path"]
@@ -63,11 +60,11 @@ def read_file(
     ...     read_file(path, drop=["id"])["age"]
     array([30., nan])
     """
-    wanted = ColumnSelection(path, only, drop, required, kinds or {})
+    selection = ColumnSelection(path, only, drop, required, kinds or {})
     suffix = _suffix(path)
     if suffix in PARQUET:
-        return read_parquet(wanted)
-    return read_csv(wanted, DELIMITERS[suffix] if delimiter is None else delimiter)
+        return read_parquet(selection)
+    return read_csv(selection, DELIMITERS[suffix] if delimiter is None else delimiter)
 
 
 def scan_files(
@@ -111,18 +108,18 @@ def scan_files(
     suffixes = [_suffix(path) for path in files]
     if len({suffix in PARQUET for suffix in suffixes}) > 1:
         raise InvalidFile("Some of the files are CSV and some are Parquet; pass one of the two.")
-    wanted = [ColumnSelection(path, only, drop, required, kinds or {}) for path in files]
+    selection = [ColumnSelection(path, only, drop, required, kinds or {}) for path in files]
     if engine == "dask":
         if suffixes[0] not in PARQUET:
             raise InvalidFile(f"{files[0]} is CSV, and a cluster reads Parquet only; convert it.")
-        wanted = [replace(each, path=each.path.absolute()) for each in wanted]
-        return replace(scan_parquet(wanted), on_cluster=True)
+        selection = [replace(each, path=each.path.absolute()) for each in selection]
+        return replace(scan_parquet(selection), on_cluster=True)
     if suffixes[0] not in PARQUET:
-        return scan_csv(wanted, DELIMITERS[suffixes[0]] if delimiter is None else delimiter)
+        return scan_csv(selection, DELIMITERS[suffixes[0]] if delimiter is None else delimiter)
     if importlib.util.find_spec("pyarrow") is not None:
-        return scan_parquet(wanted)
+        return scan_parquet(selection)
     if len(files) == 1:
-        return Table.from_any(read_parquet(wanted[0]))
+        return Table.from_any(read_parquet(selection[0]))
     raise MissingDependency(
         "Reading many Parquet files needs pyarrow, which is not installed; "
         'run pip install "mossrules[parquet]".'

@@ -1,4 +1,4 @@
-"""CSV files -> columns by name.
+"""CSV files -> columns by name, in memory or kept as numbers on disk for the passes to come.
 
 They are read with Python's own reader, so that it needs no frame library and means the same
 whichever is installed. The type of a column is that of all its fields: numbers, true and false,
@@ -9,24 +9,30 @@ from __future__ import annotations
 
 import csv
 import gzip
+import shutil
+import weakref
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import IO, Generic, TypeVar
 
 import numpy as np
 
+from mossrules._signals import defer_signals
 from mossrules._typing import AnyArray
 from mossrules._warn import warn_user
-from mossrules.data.columns import NUMBERS, Kind
-from mossrules.data.files.selection import Columns, ColumnSelection, check_same
+from mossrules.data.chunks import MAX_CHUNK_ROWS, row_ranges
+from mossrules.data.columns import NUMBERS, Column, Kind, Label
+from mossrules.data.table import Columns, ColumnSelection, Table, check_same
 from mossrules.exceptions import InvalidFile, MixedColumnWarning
 
-__all__ = ["MISSING", "Blocks", "Parser", "missing_values", "parse_csv", "read_csv"]
+__all__ = ["MISSING", "read_csv", "scan_csv"]
 
 Row = tuple[int, list[str]]  # the line it ends on, and its fields
 
@@ -36,9 +42,9 @@ LONGEST_LINE = 1 << 24  # characters
 BLOCK_ROWS = 500  # are text at a time: few enough to stay in the processor's cache
 
 
-def read_csv(wanted: ColumnSelection, delimiter: str) -> Columns:
+def read_csv(selection: ColumnSelection, delimiter: str) -> Columns:
     """Return the columns of a file as arrays."""
-    parsers = parse_csv([wanted], delimiter, Blocks)
+    parsers = parse_csv([selection], delimiter, Blocks)
     return {name: parser.blocks.whole() for name, parser in parsers.items()}
 
 
@@ -61,33 +67,33 @@ def _parse_files(
     files: Sequence[ColumnSelection], delimiter: str, make_blocks: Callable[[], Kept]
 ) -> dict[str, Parser[Kept]]:
     parsers: dict[str, Parser[Kept]] = {}
-    n_rows = sum(_parse_file(wanted, delimiter, make_blocks, parsers) for wanted in files)
+    n_rows = sum(_parse_file(selection, delimiter, make_blocks, parsers) for selection in files)
     if n_rows == 0:
         raise InvalidFile(f"{files[0].path} has a header and no rows; add some.")
     return parsers
 
 
 def _parse_file(
-    wanted: ColumnSelection,
+    selection: ColumnSelection,
     delimiter: str,
     make_blocks: Callable[[], Kept],
     parsers: dict[str, Parser[Kept]],
 ) -> int:
     """Read a file into its parsers, which go on from one file to the next; return its rows."""
     n_rows = 0
-    with _csv_rows(wanted.path, delimiter) as rows:
-        header = _read_header(wanted, rows, delimiter)
-        chosen = wanted.choose(header)
+    with _csv_rows(selection.path, delimiter) as rows:
+        header = _read_header(selection, rows, delimiter)
+        chosen = selection.choose(header)
         if not parsers:
             parsers |= {
-                name: Parser(wanted.path, name, wanted.kinds.get(name), make_blocks())
+                name: Parser(selection.path, name, selection.kinds.get(name), make_blocks())
                 for name in chosen
             }
-        check_same(wanted.path, chosen, parsers)
+        check_same(selection.path, chosen, parsers)
         for parser in parsers.values():
-            parser.path = wanted.path
+            parser.path = selection.path
         while block := list(islice(rows, BLOCK_ROWS)):
-            _check_lengths(wanted.path, block, len(header), delimiter)
+            _check_lengths(selection.path, block, len(header), delimiter)
             lines = [line for line, _ in block]
             by_column = zip(*(fields for _, fields in block), strict=True)
             for name, fields in zip(header, by_column, strict=True):
@@ -137,26 +143,27 @@ def _open(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig", newline="")
 
 
-def _read_header(wanted: ColumnSelection, rows: Iterator[Row], delimiter: str) -> list[str]:
+def _read_header(selection: ColumnSelection, rows: Iterator[Row], delimiter: str) -> list[str]:
     _, names = next(rows, (0, []))
     if not names:
-        raise InvalidFile(f"{wanted.path} is empty; its first line has to name the columns.")
+        raise InvalidFile(f"{selection.path} is empty; its first line has to name the columns.")
     others = [sign for sign in ",;\t|" if sign in names[0]]
     if len(names) == 1 and others:
         raise InvalidFile(
-            f"{wanted.path} has one column only, {names[0][:50]!r}, with fields separated "
+            f"{selection.path} has one column only, {names[0][:50]!r}, with fields separated "
             f"by {delimiter!r}; name the delimiter, which may be {others[0]!r}."
         )
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise InvalidFile(
-            f"{wanted.path} has more than one column {repeated[0][:50]!r}; give each a name of "
+            f"{selection.path} has more than one column {repeated[0][:50]!r}; give each a name of "
             "its own."
         )
-    if "" in names and "" not in wanted.drop and (wanted.only is None or "" in wanted.only):
+    is_read = "" not in selection.drop and (selection.only is None or "" in selection.only)
+    if "" in names and is_read:
         raise InvalidFile(
-            f"{wanted.path} has no name for column {names.index('') + 1}; name it in the header, "
-            "or drop the column ''."
+            f"{selection.path} has no name for column {names.index('') + 1}; name it in the "
+            "header, or drop the column ''."
         )
     return names
 
@@ -301,3 +308,107 @@ def _as_text(fields: Sequence[str]) -> AnyArray:
     labels = np.empty(len(fields), dtype=object)
     labels[:] = [None if text in MISSING else text for text in fields]
     return labels
+
+
+# --- files larger than memory ---------------------------------------------------------------------
+
+
+def scan_csv(files: Sequence[ColumnSelection], delimiter: str) -> Table:
+    """Return the columns of all rows of some files, kept in a temporary folder.
+
+    It goes when the table does. Numbers take eight bytes there, labels four.
+    """
+    folder = Folder()
+    parsers = parse_csv(files, delimiter, partial(SpooledBlocks, folder))
+    if not parsers:
+        raise InvalidFile(f"{files[0].path} has none of the columns asked for; check their names.")
+    columns = tuple(parser.blocks.column(name, parser.kind) for name, parser in parsers.items())
+    n_rows = max(parser.blocks.n_rows for parser in parsers.values())
+    return Table(columns, n_rows, parts=tuple(row_ranges(n_rows, chunk_rows=MAX_CHUNK_ROWS)))
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    """Say what to do where temporary files cannot be written."""
+    try:
+        yield
+    except OSError as reason:
+        raise InvalidFile(
+            f"Temporary files cannot be written ({reason.strerror or reason}); make room for them, "
+            "or set TMPDIR to a folder that has it."
+        ) from reason
+
+
+class Folder:
+    """A temporary folder that is there as long as someone holds this."""
+
+    def __init__(self) -> None:
+        with _room(), defer_signals():  # no folder without someone to remove it
+            self.path = Path(mkdtemp(prefix="mossrules-"))
+            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self.n_files = 0
+
+    def new_file(self) -> Path:
+        """Return an empty file."""
+        path = self.path / str(self.n_files)
+        with _room():
+            path.touch()
+        self.n_files += 1
+        return path
+
+
+class SpooledBlocks(Blocks):
+    """The values of a column in a file of a temporary folder; labels as their numbers."""
+
+    def __init__(self, folder: Folder) -> None:
+        super().__init__()
+        self.folder = folder  # to hold it
+        self.path = folder.new_file()
+        self.n_rows = 0
+        self.waiting = 0
+        self.numbers: dict[Label | None, int] = {None: 0}
+
+    def add(self, values: AnyArray, kind: Kind | None) -> None:
+        """Keep some more values; a chunk of them goes to the file at once."""
+        if kind is Kind.CATEGORICAL:
+            numbers = self.numbers
+            values = np.array(
+                [numbers.setdefault(label, len(numbers)) for label in values], dtype=np.int32
+            )
+        self.arrays.append(values.astype(np.float64) if values.dtype == object else values)
+        self.n_rows += len(values)
+        self.waiting += len(values)
+        if self.waiting >= MAX_CHUNK_ROWS:
+            self.flush()
+
+    def turn(self, kind: Kind | None) -> None:
+        """Write what was missing up to here anew, as the column's kind has it."""
+        n_rows, self.n_rows, self.waiting, self.arrays = self.n_rows, 0, 0, []
+        self.path.write_bytes(b"")
+        for start in range(0, n_rows, MAX_CHUNK_ROWS):
+            self.add(missing_values(min(MAX_CHUNK_ROWS, n_rows - start), kind), kind)
+
+    def flush(self) -> None:
+        """Write what is waiting."""
+        if self.arrays:
+            with _room(), self.path.open("ab") as file:
+                file.write(np.concatenate(self.arrays).tobytes())
+        self.arrays, self.waiting = [], 0
+
+    def column(self, name: str, kind: Kind | None) -> Column:
+        """Return the column, all of whose values have come."""
+        self.flush()
+        if kind is Kind.CATEGORICAL:
+            return Column(name, Kind.CATEGORICAL, self.read_labels)
+        return Column(name, kind if kind in NUMBERS else Kind.NUMERIC, self.read_numbers)
+
+    def read_numbers(self, start: int, stop: int) -> AnyArray:
+        """Return numbers, NaN for missing."""
+        return np.fromfile(self.path, np.float64, count=stop - start, offset=8 * start)
+
+    def read_labels(self, start: int, stop: int) -> AnyArray:
+        """Return labels, None for missing."""
+        labels = np.empty(len(self.numbers), dtype=object)
+        labels[:] = list(self.numbers)
+        found = np.fromfile(self.path, np.int32, count=stop - start, offset=4 * start)
+        return np.asarray(labels[found], dtype=object)

@@ -1,65 +1,76 @@
-"""Parquet files -> columns by name."""
+"""Parquet files -> columns by name: read whole, or by row groups, of which a column at a time.
+
+Row groups are for files larger than memory, and need pyarrow.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
-from mossrules.data.columns import NUMBERS, Kind
-from mossrules.data.files.selection import Columns, ColumnSelection
+from mossrules._typing import AnyArray
+from mossrules.data.chunks import RowRange
+from mossrules.data.columns import NUMBERS, Column, Kind, as_vector, make_column, values_as
+from mossrules.data.table import Columns, ColumnSelection, Table, check_same
 from mossrules.exceptions import InvalidFile, MissingDependency
 
-__all__ = ["as_wanted", "by_pyarrow", "columns_to_read", "read_parquet", "validated"]
+__all__ = ["read_parquet", "scan_parquet"]
 
 # What pandas calls an index without a name: of rows that were sorted or drawn, it is their numbers.
 INDEX = re.compile(r"__index_level_\d+__")
+PART_ROWS = 1 << 17  # row groups that are smaller are read together, up to this many rows
 
 
-def read_parquet(wanted: ColumnSelection) -> Columns:
+def read_parquet(selection: ColumnSelection) -> Columns:
     """Return the columns of a file, read whole by whichever library is there."""
     for library, read in (("pyarrow", _read_with_pyarrow), ("polars", _read_with_polars)):
         if importlib.util.find_spec(library) is not None:
-            frame = nw.from_native(read(wanted), eager_only=True)
+            frame = nw.from_native(read(selection), eager_only=True)
             if len(frame) == 0:
-                raise InvalidFile(f"{wanted.path} has no rows; add some.")
+                raise InvalidFile(f"{selection.path} has no rows; add some.")
             return {
-                name: as_wanted(frame[name], name, wanted).to_native() for name in frame.columns
+                name: _as_selected(frame[name], name, selection).to_native()
+                for name in frame.columns
             }
     raise MissingDependency(
-        f"Reading {wanted.path} needs pyarrow or polars, and neither is installed; "
+        f"Reading {selection.path} needs pyarrow or polars, and neither is installed; "
         'run pip install "mossrules[parquet]", or pass a CSV file.'
     )
 
 
-def columns_to_read(wanted: ColumnSelection, names: Iterable[str]) -> list[str]:
+def _columns_to_read(selection: ColumnSelection, names: Iterable[str]) -> list[str]:
     """Return the columns to read; an index that pandas has kept is one only where it is named."""
-    named = {*wanted.drop, *wanted.required, *wanted.kinds, *(wanted.only or ())}
-    return wanted.choose([name for name in names if name in named or not INDEX.fullmatch(name)])
+    named = {*selection.drop, *selection.required, *selection.kinds, *(selection.only or ())}
+    return selection.choose([name for name in names if name in named or not INDEX.fullmatch(name)])
 
 
-def as_wanted(series: Any, name: str, wanted: ColumnSelection) -> Any:
+def _as_selected(series: Any, name: str, selection: ColumnSelection) -> Any:
     """Return whole numbers as text where they are to be categories."""
-    kind = wanted.kinds.get(name, Kind.NUMERIC)
+    kind = selection.kinds.get(name, Kind.NUMERIC)
     return series.cast(nw.String) if kind not in NUMBERS and series.dtype.is_integer() else series
 
 
-def _read_with_pyarrow(wanted: ColumnSelection) -> Any:
+def _read_with_pyarrow(selection: ColumnSelection) -> Any:
     from pyarrow import parquet  # noqa: PLC0415  optional
 
-    with by_pyarrow(wanted.path), parquet.ParquetFile(wanted.path) as file:
+    with _by_pyarrow(selection.path), parquet.ParquetFile(selection.path) as file:
         if file.metadata.num_row_groups == 0:
             return file.schema_arrow.empty_table()  # which pyarrow 18 cannot read
-        return validated(file.read(columns=columns_to_read(wanted, file.schema_arrow.names)))
+        return _validated(file.read(columns=_columns_to_read(selection, file.schema_arrow.names)))
 
 
 @contextmanager
-def by_pyarrow(path: Path) -> Iterator[None]:
+def _by_pyarrow(path: Path) -> Iterator[None]:
     """Say in a sentence why pyarrow cannot read a file."""
     import pyarrow as pa  # noqa: PLC0415  optional
 
@@ -71,7 +82,7 @@ def by_pyarrow(path: Path) -> Iterator[None]:
         raise _not_parquet(path, reason) from reason
 
 
-def validated(found: Any) -> Any:
+def _validated(found: Any) -> Any:
     """Return what pyarrow has read, if its texts are UTF-8 and its labels are all there.
 
     It reads without a look at either, and would fail wherever the values are first used.
@@ -80,17 +91,129 @@ def validated(found: Any) -> Any:
     return found
 
 
-def _read_with_polars(wanted: ColumnSelection) -> Any:
+def _read_with_polars(selection: ColumnSelection) -> Any:
     import polars as pl  # noqa: PLC0415  optional
 
     try:
-        names = columns_to_read(wanted, pl.read_parquet_schema(wanted.path))
-        return pl.read_parquet(wanted.path, columns=names, hive_partitioning=False)
+        names = _columns_to_read(selection, pl.read_parquet_schema(selection.path))
+        return pl.read_parquet(selection.path, columns=names, hive_partitioning=False)
     except (pl.exceptions.PolarsError, OSError) as reason:
-        raise _not_parquet(wanted.path, reason) from reason
+        raise _not_parquet(selection.path, reason) from reason
 
 
 def _not_parquet(path: Path, reason: Exception) -> InvalidFile:
     """Return the error that says why a file cannot be read."""
     brief = (str(reason).splitlines() or [type(reason).__name__])[0].rstrip(".")
     return InvalidFile(f"{path} cannot be read as Parquet ({brief}); check the file.")
+
+
+# --- files larger than memory ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """Consecutive row groups of a file, which are read at once."""
+
+    path: Path
+    modified: int  # nanoseconds: the file is not to change while it is read
+    groups: range
+    rows: RowRange  # of all files
+
+    def read(self, name: str) -> Any:
+        """Return a column as pyarrow's chunked array."""
+        from pyarrow import parquet  # noqa: PLC0415  optional
+
+        metadata = _metadata(self.path, self.modified)
+        # A reader of its own: one reader is not for many threads.
+        with _by_pyarrow(self.path), parquet.ParquetFile(self.path, metadata=metadata) as file:
+            rows = file.read_row_groups(self.groups, columns=[name], use_threads=False)
+            found = _validated(rows[name])
+        if len(found) != len(self.rows):
+            raise InvalidFile(
+                f"{self.path} has {len(found)} rows where it says that there are {len(self.rows)}; "
+                "make it again."
+            )
+        return found
+
+
+def scan_parquet(files: Sequence[ColumnSelection]) -> Table:
+    """Return the columns of all rows of some files; values are read when they are asked for."""
+    parts: list[Part] = []
+    names: list[str] = []
+    schema: Any = None
+    for selection in files:
+        modified = selection.path.stat().st_mtime_ns
+        metadata = _metadata(selection.path, modified)
+        found = metadata.schema.to_arrow_schema()
+        chosen = _columns_to_read(selection, found.names)
+        if schema is None:
+            schema, names = found, chosen
+        check_same(selection.path, chosen, names)
+        parts += _parts(selection.path, modified, metadata, parts[-1].rows.stop if parts else 0)
+    if not parts:
+        raise InvalidFile(f"{files[0].path} has no rows; add some.")
+    columns = tuple(_column(name, schema, files[0], parts) for name in names)
+    return Table(columns, parts[-1].rows.stop, parts=tuple(part.rows for part in parts))
+
+
+@lru_cache(maxsize=256)
+def _metadata(path: Path, modified: int) -> Any:
+    """Return what a file says of itself, read once in each process."""
+    from pyarrow import parquet  # noqa: PLC0415  optional
+
+    if path.stat().st_mtime_ns != modified:
+        raise InvalidFile(f"{path} was changed while it was read; begin anew.")
+    with _by_pyarrow(path), parquet.ParquetFile(path) as file:
+        return file.metadata
+
+
+def _parts(path: Path, modified: int, metadata: Any, start: int) -> Iterator[Part]:
+    """Yield the row groups of a file, small ones together."""
+    first, rows = 0, 0
+    sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    for group, size in enumerate([*sizes, PART_ROWS]):
+        if rows and rows + size > PART_ROWS:
+            yield Part(path, modified, range(first, group), RowRange(start, start + rows))
+            first, start, rows = group, start + rows, 0
+        rows += size
+
+
+def _column(name: str, schema: Any, selection: ColumnSelection, parts: Sequence[Part]) -> Column:
+    import pyarrow as pa  # noqa: PLC0415  optional
+
+    # A dictionary is in the row groups only, and in its order the levels have theirs.
+    is_dictionary = pa.types.is_dictionary(schema.field(name).type)
+    example = parts[0].read(name) if is_dictionary else schema.empty_table()[name]
+    column = make_column(name, _as_selected(as_vector(example), name, selection))
+    if column.kind is Kind.UNSUPPORTED:
+        return column
+    starts = [part.rows.start for part in parts]
+    # Without the example: what reads it may be sent to other processes.
+    alike = Column(name, column.kind, _nothing, column.levels)
+    return replace(alike, read=_Reader(alike, selection, parts, starts))
+
+
+def _nothing(_start: int, _stop: int) -> AnyArray:
+    return np.empty(0)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads rows of a column, in the kind that it has in the first file."""
+
+    column: Column
+    selection: ColumnSelection
+    parts: Sequence[Part]
+    starts: list[int]
+
+    def __call__(self, start: int, stop: int) -> AnyArray:
+        first, last = (bisect_right(self.starts, row) for row in (start, stop - 1))
+        found = [self._read(part, start, stop) for part in self.parts[first - 1 : last]]
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _read(self, part: Part, start: int, stop: int) -> AnyArray:
+        name = self.column.name
+        here = make_column(name, _as_selected(as_vector(part.read(name)), name, self.selection))
+        rows = part.rows
+        values = here.read(max(start, rows.start) - rows.start, min(stop, rows.stop) - rows.start)
+        return values_as(self.column, here, values)
