@@ -21,7 +21,7 @@ from research.benchmarks.authors import has_gurobi
 from research.benchmarks.frontier import BRIEF, search_of, take_turns, warm_up_frontier
 from research.benchmarks.solver import show
 from research.harness.records import resume
-from research.harness.reports import Bound, Figure, Report, Row, say
+from research.harness.reports import Figure, Report, Row, conflict_figure, say
 from research.paper.efficient_pareto import (
     CASES,
     SIZES,
@@ -68,10 +68,15 @@ def run(*, quick: bool, folder: Path, settings: Settings | None = None) -> Repor
 
         rows += record.once(f"{size.name}, {case.name}", run_case)
         say("  ".join(f"{key} {show(value)}" for key, value in rows[-1].items()))
+    conflicts = [f"{row['size']}, {row['method']}" for row in rows if not row["agree"]]
     report = Report(
         "ablation",
         settings={"k": MAX_RULES, "trees": N_TREES, "columns": COLUMNS, **asdict(settings)},
-        figures=[*speed_figures(rows, cases), *step_figures(rows, cases), conflict_figure(rows)],
+        figures=[
+            *speed_figures(rows, cases),
+            *step_figures(rows, cases),
+            conflict_figure("runs", conflicts),
+        ],
         tables={"re-use": rows, "the paper's": paper_table(settings)},
         notes=notes(settings),
     )
@@ -161,17 +166,6 @@ def step_figures(rows: Sequence[Row], cases: Sequence[Case]) -> list[Figure]:
         )
         for case in cases
     ]
-
-
-def conflict_figure(rows: Sequence[Row]) -> Figure:
-    """Return how often runs with re-use and without contradict each other."""
-    conflicts = [f"{row['size']}, {row['method']}" for row in rows if not row["agree"]]
-    return Figure(
-        "runs where one's bound rules out what the other found",
-        float(len(conflicts)),
-        asked=Bound("<=", 0),
-        parts={"runs": conflicts},
-    )
 
 
 def paper_table(settings: Settings) -> list[Row]:

@@ -25,7 +25,7 @@ from research.benchmarks._data import read_mixed, warm_up
 from research.benchmarks._pools import MAX_RULES, N_TREES, SEED
 from research.benchmarks.solver import warm_up_solver
 from research.harness.measuring import THREADS
-from research.harness.reports import Bound, Figure, Report, Row, say
+from research.harness.reports import Figure, Report, Row, conflict_figure, say
 
 GAP = 1e-3
 METHODS = ("branch-and-bound", "cutting-plane")
@@ -65,13 +65,13 @@ def run(*, quick: bool) -> Report:
         for method in METHODS
     ]
     ours = [row["branch-and-bound s"] for row in rows]
-    conflicts = float(sum(row["conflict"] for row in rows))
+    conflicts = [f"{row['dataset']}, {row['constraint']}" for row in rows if row["conflict"]]
     return Report(
         "constraints",
         [
             *figures,
             Figure("median time of branch and bound", median(ours), "s"),
-            Figure("problems with contradicting claims", conflicts, asked=Bound("<=", 0)),
+            conflict_figure("problems", conflicts),
         ],
         tables={"problems": rows},
         settings={"k": MAX_RULES, "gap": GAP, "limit": settings.limit, "root cuts": ROOT_CUTS},

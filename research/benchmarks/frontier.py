@@ -23,7 +23,7 @@ from research.benchmarks.authors import MOST_CUTS, TOLERANCE, AuthorsResult, has
 from research.benchmarks.solver import SHORT, agree, show, size_of
 from research.harness.measuring import interleave
 from research.harness.records import resume
-from research.harness.reports import Bound, Figure, Report, Row, Skipped, say
+from research.harness.reports import Figure, Report, Row, Skipped, conflict_figure, say
 
 GAP = 0.01
 ALLOWANCE = 10.0  # how many times our time the authors' way has
@@ -255,12 +255,7 @@ def their_figures(rows: Sequence[Row]) -> list[Figure]:
             f"tables of {len(rows)} that it finishes",
             float(sum(row["authors done"] == row["floors"] for row in rows)),
         ),
-        Figure(
-            "tables where one side's bound rules out what the other found",
-            float(len(conflicts)),
-            asked=Bound("<=", 0),
-            parts={"tables": conflicts},
-        ),
+        conflict_figure("tables", conflicts),
     ]
 
 

@@ -10,7 +10,7 @@ from mossrules.solver.options import Master
 from research.benchmarks._data import warm_up
 from research.benchmarks._pools import MAX_RULES, Pool, read_pool
 from research.benchmarks.solver import warm_up_solver
-from research.harness.reports import Bound, Figure, Report, Row, Skipped, say
+from research.harness.reports import Bound, Figure, Report, Row, Skipped, conflict_figure, say
 
 GAP = 1e-4
 MASTERS: tuple[Master, ...] = ("highs", "scip")
@@ -45,6 +45,7 @@ def run(*, quick: bool) -> Report:
     warm_up_solver()
     rows = [row for name in settings.datasets for row in compare(read_pool(name), settings)]
     finished = [row for row in rows if row["finished"]]
+    conflicts = [f"{row['dataset']}, eps #{row['eps']}" for row in rows if row["conflict"]]
     return Report(
         "methods",
         [
@@ -54,11 +55,7 @@ def run(*, quick: bool) -> Report:
                 max((row["difference"] for row in finished), default=0.0),
                 asked=Bound("<=", GAP),
             ),
-            Figure(
-                "problems where one bound rules out what the other found",
-                float(sum(row["conflict"] for row in rows)),
-                asked=Bound("<=", 0),
-            ),
+            conflict_figure("problems", conflicts),
         ],
         tables={"problems": rows},
         settings={"k": MAX_RULES, "gap": GAP, "limit": settings.limit},

@@ -13,7 +13,17 @@ from typing import Any, Literal
 
 from research.harness.clone import environment, write_text
 
-__all__ = ["Bound", "Figure", "Report", "Row", "Skipped", "say", "show", "write_report"]
+__all__ = [
+    "Bound",
+    "Figure",
+    "Report",
+    "Row",
+    "Skipped",
+    "conflict_figure",
+    "say",
+    "show",
+    "write_report",
+]
 
 QUIET_CORES = 0.1  # that other processes may use before the figures carry a warning
 COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -56,6 +66,15 @@ class Figure:
         if self.asked is None:
             return None
         return COMPARE[self.asked.relation](self.measured, self.asked.value)
+
+
+def conflict_figure(what: str, where: Sequence[str]) -> Figure:
+    """Return how often one side's bound rules out what the other found, and where; asked is never.
+
+    A bound holds for every selection, so a conflict is an error of one side.
+    """
+    name = f"{what} where one side's bound rules out what the other found"
+    return Figure(name, float(len(where)), asked=Bound("<=", 0), parts={what: [*where]})
 
 
 @dataclass
@@ -123,7 +142,7 @@ def _verdict(figure: Figure, *, quick: bool) -> str:
 def _table(rows: Sequence[Row]) -> list[str]:
     if not rows:
         return []
-    cells = [list(rows[0]), *([_number(row[key]) for key in rows[0]] for row in rows)]
+    cells = [list(rows[0]), *([_number(row.get(key, "")) for key in rows[0]] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

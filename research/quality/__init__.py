@@ -1,7 +1,7 @@
 """Checks that the suite has no time for, and the page of what they found: docs/quality.md.
 
-Each part is a module with `run`, which does the work and returns a `Record`, and `arguments`,
-which says what may be asked of it. Records are kept in docs/quality, and the page is written from
+Each part is a module with `run`, which does the work and returns a `Record`, and, where anything
+may be asked of it, `arguments`. Records are kept in docs/quality, and the page is written from
 them, so a part can be run again by itself: `python -m research.quality soak --minutes 60`.
 """
 

@@ -30,7 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
     for part in PARTS:
         module = import_module(f"research.quality.{part}")
         about = (module.__doc__ or "").splitlines()[0]
-        module.arguments(choices.add_parser(part, help=about, description=about))
+        parser_of_part = choices.add_parser(part, help=about, description=about)
+        if hasattr(module, "arguments"):
+            module.arguments(parser_of_part)
     asked = vars(parser.parse_args(arguments))
     part, passed = asked.pop("part"), True
     if part != "page":

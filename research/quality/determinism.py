@@ -6,7 +6,6 @@ once as it comes, and then with one thing changed at a time.
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -19,7 +18,7 @@ from research.harness.processes import run_python
 from research.quality._blas import VENDORS, jump_library
 from research.quality._record import Cell, Record
 
-__all__ = ["Variation", "arguments", "compare", "run"]
+__all__ = ["Variation", "compare", "run"]
 
 SCRIPT = "research.quality._models"
 # Kernels of OpenBLAS that any processor of the last ten years can run, and two that some can.
@@ -157,7 +156,3 @@ def run() -> Record:
             ),
         ],
     )
-
-
-def arguments(_parser: argparse.ArgumentParser) -> None:
-    """Say what may be asked for: nothing."""

@@ -5,7 +5,6 @@ It needs the dependency groups `dev` and `docs`, and for a look at the site a br
 
 from __future__ import annotations
 
-import argparse
 import doctest
 import importlib
 import os
@@ -26,7 +25,7 @@ from research.quality._look import OTHERS, Look, look_at
 from research.quality._record import Cell, Record
 from research.quality._site import Site, read_site
 
-__all__ = ["arguments", "counts", "run"]
+__all__ = ["counts", "run"]
 
 BUILT = ROOT / "build" / "docs"
 TESTS = ("tests/docs/test_examples.py", "tests/docs/test_commands.py")
@@ -67,10 +66,6 @@ def run() -> Record:
         table=rows,
         notes=list(_notes(site, look)),
     )
-
-
-def arguments(_parser: argparse.ArgumentParser) -> None:
-    """There is nothing to ask for."""
 
 
 # --- doing ----------------------------------------------------------------------------------------

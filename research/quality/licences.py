@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from packaging.utils import canonicalize_name
 from research.quality._record import Record
 from research.quality._requirements import project_requirements
 
-__all__ = ["Licensed", "arguments", "is_allowed", "licence_of", "licences", "run"]
+__all__ = ["Licensed", "is_allowed", "licence_of", "licences", "run"]
 
 # Permissive ones, by their SPDX identifiers.
 ALLOWED = frozenset({
@@ -182,8 +181,3 @@ def run() -> Record:
             "Tools of development, which no user installs, are left out.",
         ],
     )
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Take no options."""
-    del parser

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import shutil
@@ -16,7 +15,7 @@ from research.quality import _offline
 from research.quality._offline import COMMANDS
 from research.quality._record import Cell, Record
 
-__all__ = ["Attempts", "arguments", "differences", "run", "run_offline", "without_times"]
+__all__ = ["Attempts", "differences", "run", "run_offline", "without_times"]
 
 BUILD = ROOT / "build" / "network"
 NO_INTERFACES = ("unshare", "--map-root-user", "--net")  # Linux: a network of its own, with nothing
@@ -24,7 +23,7 @@ TIMES = (  # how files and output give moments and durations, which no two runs 
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?", "(moment)"),
     (r'("\w*seconds": ?)[-+\d.e]+', r"\1(seconds)"),
     (r"[-+\d.e]+ s\b", "(seconds) s"),
-    (r"(<dt>Seconds</dt>\s*<dd[^>]*>)[^<]*", r"\1(seconds)"),
+    (r"(<dt>(?:Time in s|S)econds</dt>\s*<dd[^>]*>)[^<]*", r"\1(seconds)"),
 )
 Attempts = list[str]
 
@@ -97,11 +96,6 @@ def run() -> Record:
             "Files that differ in moments and durations only are not different.",
         ],
     )
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Take no options."""
-    del parser
 
 
 def _table(ways: Mapping[str, str], differ: Mapping[str, Sequence[str]]) -> list[dict[str, Cell]]:

@@ -119,8 +119,9 @@ def check_module(module, words):
         part, *rest = words
         assert part in {*PARTS, "page"}, words
         parser = Parser()
-        if part != "page":
-            import_module(f"research.quality.{part}").arguments(parser)
+        module = import_module(f"research.quality.{part}") if part != "page" else None
+        if hasattr(module, "arguments"):
+            module.arguments(parser)
         parser.parse_args(rest)
 
 

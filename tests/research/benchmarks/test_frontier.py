@@ -301,7 +301,6 @@ def test_ratios_are_summed_up_by_method():
     assert "cut off" in speed.name
     assert speed.parts == {"s": "measured 2", "t": "at least 8"}
     assert steps.measured == pytest.approx(4.0)
-    assert ablation.conflict_figure(rows).parts == {"runs": ["t, tree"]}
 
 
 def test_the_ablation_runs_without_gurobi(tmp_path, monkeypatch):

@@ -81,7 +81,7 @@ def test_open_problems_and_disagreements_are_counted():
     longest, still_open = solver.proof_figures(rows, (1, 2, 3))
     assert longest.measured == 9.0
     assert still_open.parts == {"datasets": ["a"]}
-    assert solver.conflict_figure(rows).parts == {"problems": ["a, eps #2"]}
+    assert solver.conflicts(rows) == ["a, eps #2"]
     assert still_open.asked == Bound("<=", 2)
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from research.harness.reports import Bound, Figure, Report, show, write_report
+from research.harness.reports import Bound, Figure, Report, conflict_figure, show, write_report
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,16 @@ def test_a_busy_machine_gives_a_warning():
     """Figures taken beside other work carry a warning."""
     assert "WARNING" in show(Report("toy", busy_cores=0.9), quick=False)
     assert "WARNING" not in show(Report("toy", busy_cores=0.0), quick=False)
+
+
+def test_conflicts_are_counted_and_none_is_asked_for():
+    """Where they are is among the parts."""
+    assert conflict_figure("runs", []).met
+    found = conflict_figure("runs", ["t, tree"])
+    assert (found.met, found.measured, found.parts) == (False, 1.0, {"runs": ["t, tree"]})
+
+
+def test_a_row_that_lacks_a_column_has_an_empty_cell():
+    """As that of a learner which could not be measured."""
+    report = Report("toy", tables={"all": [{"learner": "a", "dice": 0.5}, {"learner": "b"}]})
+    assert "\nb\n" in show(report, quick=False)
