@@ -26,7 +26,7 @@ FILES = (  # in tests/
     "candidates/test_cuts.py",
     "data/test_fixed_point.py",
     "candidates/test_statistics.py",
-    "estimators/test_order.py",
+    "data/test_canonical_order.py",
     "frontier/test_lookups.py",
     "solver/problems/test_squared.py",
 )

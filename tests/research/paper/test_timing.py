@@ -100,6 +100,7 @@ class Bomb:
     max_stability = 1
 
 
+@pytest.mark.slow
 def test_a_library_that_crashes_takes_nothing_with_it(problem):
     """A crash is a status like others, after which other problems are solved."""
     pytest.importorskip("pyscipopt")

@@ -18,6 +18,7 @@ BRIEF = {
 }
 
 
+@pytest.mark.slow
 def test_commands_run_without_a_network(tmp_path):
     """Names that are asked for, connections that are tried: none, and each command succeeds."""
     assert run_offline(tmp_path / "run", BRIEF) == []
@@ -70,6 +71,7 @@ socket.create_connection(server.getsockname())
         ('{"seconds":1e-05,"loss":2}', '{"seconds":3.5,"loss":2}', True),
         ('{"seconds":1e-05,"loss":2}', '{"seconds":1e-05,"loss":3}', False),
         ("on 2026-01-02T03:04:05Z", "on 2027-11-12T13:14:15Z", True),
+        ("<dt>Time in seconds</dt> <dd>0.1</dd>", "<dt>Time in seconds</dt> <dd>2</dd>", True),
         ("2 rules", "3 rules", False),
     ],
 )
