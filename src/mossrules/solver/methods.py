@@ -34,12 +34,12 @@ def solve(
     bound: float = 0.0,
     cuts: CutPool | None = None,
 ) -> Solution:
-    """Select rules, and prove how good the selection is.
+    """Choose a rule set, and prove how good it is.
 
     Parameters
     ----------
     problem
-        What to select from, and under which conditions.
+        The rules to choose from, and the conditions.
     method
         "branch-and-bound" and "cutting-plane" prove the optimum to within `options.gap`;
         "coordinate-descent" is the paper's approximate algorithm, quick and without a proof; "auto"
@@ -47,7 +47,7 @@ def solve(
     options
         Gap, limits, threads and so on; see `Options`.
     start
-        A selection to start from, such as the solution of a neighbouring problem. It need not be
+        A rule set to start from, such as the solution of a neighbouring problem. It need not be
         feasible here.
     bound
         A lower bound that is known to hold, such as one proven for a lower floor.
@@ -57,7 +57,7 @@ def solve(
     Returns
     -------
     Solution
-        The best selection found with its bound; look at `solution.status` before trusting the gap.
+        The best rule set found with its bound; `solution.status` says whether the gap is proven.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def solve(
     options = Options() if options is None else options
     chosen, reason = choose_method(problem, method)
     if chosen == "branch-and-bound":
-        compile_kernels()
+        compile_kernels()  # before the clock starts: it takes longer than many time limits
     clock = Clock(options.time_limit)
     support = None if start is None else start_positions(problem, start)
     dual = usable_dual(problem, start.dual) if isinstance(start, Solution) else None
@@ -136,6 +136,8 @@ def start_positions(problem: SelectionProblem, start: Solution | IntArray) -> In
 
 def usable_dual(problem: SelectionProblem, dual: DualPoint | None) -> DualPoint | None:
     """Return a dual point to start from, unless it is of rules that are not there, or is none."""
+    # Any weights and any multipliers that are not negative prove a bound, those of another problem
+    # too. Only positions that are not there, and numbers that are none, are of no use.
     if dual is None or dual.rules.max(initial=0) >= problem.m:
         return None
     return dual if dual.lam >= 0 and dual.mu >= 0 and np.isfinite(dual.weights).all() else None

@@ -1,6 +1,6 @@
-"""What a solve returns: a selection, what is proven about it, and how it was found.
+"""What a solve returns: a rule set, what is proven about it, and how it was found.
 
-Status is apart from value: a selection with a small gap that ran out of time has status TIME_LIMIT.
+Status is apart from value: a rule set with a small gap that ran out of time has status TIME_LIMIT.
 `Solution.verify` lets someone else check a solution: what can be recomputed from the problem by the
 plain definitions is, and what rests on the search alone is named.
 """
@@ -34,7 +34,7 @@ class Status(Enum):
     OPTIMAL = "optimal"  #: to within the gap asked for
     TIME_LIMIT = "time limit"
     NODE_LIMIT = "node limit"
-    SOLUTION_LIMIT = "solution limit"  #: of a pool: there are more
+    SOLUTION_LIMIT = "solution limit"  #: of a list of near-optimal rule sets: there are more
     INTERRUPTED = "interrupted"
     INFEASIBLE = "infeasible"
     HEURISTIC = "heuristic"  #: the method does not look for a proof
@@ -42,7 +42,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method found, before the plain definitions have had a look at it.
+    """What a method found, not yet recomputed by the plain definitions.
 
     `support` is None when nothing is feasible.
     """
@@ -66,9 +66,9 @@ class Report:
     """
 
     method: str  #: that solved it
-    reason: str  #: why this method
+    reason: str  #: why this method was taken
     seconds: float  #: that it took
-    asked_gap: float  #: that was to be proven
+    asked_gap: float  #: the gap that was to be proven
     counters: Mapping[str, float] = field(default_factory=dict)
 
     figures = Renamed("counters")
@@ -76,9 +76,9 @@ class Report:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A selection of rules with its certificate.
+    """A rule set with its certificate.
 
-    `bound` is never above `loss`: no selection that meets the problem's conditions has a loss below
+    `bound` is never above `loss`: no rule set that meets the problem's conditions has a loss below
     it. `weights` belong to `support`, which is ascending.
 
     Examples
@@ -98,7 +98,7 @@ class Solution:
     weights: FloatArray  #: of the chosen rules, for the scaled target
     loss: float  #: H2, recomputed by its definition
     stability: int  #: H1: trees that contain each rule, added up
-    bound: float  #: proven: no allowed selection has a smaller loss
+    bound: float  #: proven: no allowed rule set has a smaller loss
     status: Status  #: how the solve ended
     report: Report  #: how it was found
     dual: DualPoint | None = None  #: proves a bound that anyone can recompute
@@ -115,7 +115,7 @@ class Solution:
         *,
         dual: DualPoint | None = None,
     ) -> Solution:
-        """Return a feasible selection as a solution, all figures by the plain definitions."""
+        """Return a feasible selection as a solution, all numbers by the plain definitions."""
         support = np.sort(np.asarray(support, dtype=np.int64))
         if not problem.is_feasible(support):
             raise AssertionError(f"{report.method} returned a selection that is not feasible.")
@@ -125,7 +125,9 @@ class Solution:
             weights=weights,
             loss=loss,
             stability=problem.stability(support),
-            bound=min(max(0.0, bound), loss),  # 0 in place of NaN too: no loss is negative
+            # Recomputed, the loss may be a rounding error below what the search has proven, which
+            # must not look like a contradiction. 0 in place of NaN too: no loss is negative.
+            bound=min(max(0.0, bound), loss),
             status=status,
             report=report,
             dual=dual,
@@ -151,6 +153,7 @@ class Solution:
         )
 
     def __post_init__(self) -> None:
+        # A certificate is of these very arrays: a later change by the caller must not reach them.
         for name in ("support", "weights"):
             own = np.array(getattr(self, name))
             own.flags.writeable = False
@@ -158,7 +161,7 @@ class Solution:
 
     @property
     def has_selection(self) -> bool:
-        """Whether there is a selection at all; no rules is one, and its loss is finite."""
+        """Whether there is a rule set at all; that of no rules is one, and its loss is finite."""
         return self.loss != np.inf
 
     @property
@@ -169,8 +172,8 @@ class Solution:
     def verify(self, problem: SelectionProblem, *, quick: bool = False) -> Verification:
         """Recompute from the problem all that can be, and say what rests on the search alone.
 
-        If `quick`, all figures are recomputed, but neither is the problem itself examined nor a
-        selection looked for that refutes the bound.
+        If `quick`, all numbers are recomputed, but neither is the problem itself examined nor a
+        rule set looked for that refutes the bound.
 
         Raises nothing when a check fails: `Verification.passed` tells, and printing it shows each.
         """

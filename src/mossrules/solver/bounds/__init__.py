@@ -1,1 +1,1 @@
-"""Lower bounds, and proofs of them that others can check."""
+"""Lower bounds on the loss of every selection, and proofs of them that others can check."""

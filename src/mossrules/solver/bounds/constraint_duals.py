@@ -1,79 +1,107 @@
-"""Prices of limits `A z <= b`: the multipliers at which the bound of the relaxation is largest.
+"""Multipliers of limits `A z <= b` at which the bound of the relaxation is largest.
 
 With y >= 0 on the rows, every selection that keeps the limits has (y'A) z <= y'b, so that adding
 y'(A z - b) to the loss leaves a lower bound. The best y are duals of a linear program, the one that
-minimises the largest of some tangents of H2 (as in `cutting_plane`) over the relaxed selections.
+minimises the largest of some tangents of H2 (as in `cutting_plane`) over the relaxed selections:
+
+    min nu   s.t.   nu >= d_j + g_j'z for every tangent j,   A z <= b,   1'z <= k,   c'z >= eps
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from mossrules._typing import IntArray
+from mossrules._typing import FloatArray, IntArray
 from mossrules.solver.bounds.duality import Cut, DualPoint
 from mossrules.solver.options import relative_gap
 from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = ["constraint_multipliers"]
 
-MOST_CUTS = 40  # new ones
+MAX_CUTS = 40  # new ones
 KEPT = 60  # for the next problem
-ENOUGH = 3e-3  # relative: the ascent at the root goes on from there
+# Relative. The multipliers need not be exact: any y >= 0 gives a valid bound, and the ascent at the
+# root goes on from there.
+ENOUGH = 3e-3
 NEGLIGIBLE = 1e-6  # of z
 
 
 def constraint_multipliers(
     problem: SelectionProblem, start: IntArray, cuts: list[Cut]
 ) -> DualPoint | None:
-    """Return weights, multipliers and prices that nearly are the best; None if nothing is feasible.
+    """Return weights and multipliers that are nearly the best; None if nothing is feasible.
 
     `start` is a selection that keeps the limits. Tangents in `cuts`, which hold at any floor and
     with any rules fixed, are used, and new ones are added.
     """
-    limits = problem.constraints
-    if limits is None or len(limits.groups):
-        raise AssertionError("There are no limits to be priced, or some that count groups.")
-    kept = np.setdiff1d(np.arange(problem.m), problem.fixed_out)
-    n, counts = len(kept), problem.counts[kept].astype(np.float64)
-    rows = np.vstack([limits.A[:, kept], np.ones(n), -counts])
-    most = np.concatenate([limits.b, [problem.max_rules, -problem.min_stability]])
-    bounds = np.tile([0.0, 1.0], (n + 1, 1))
-    bounds[np.searchsorted(kept, problem.fixed_in), 0] = 1.0
-    bounds[n, 1] = np.inf  # nu, the largest of the tangents
+    program = _LinearProgram.of(problem)
     inner = Cut.at_support(problem, start)
     cuts.append(inner)
-    new = 0
-    while True:
-        found = linprog(
-            np.append(np.zeros(n), 1.0),
-            csr_array(
-                np.vstack(
-                    [
-                        np.column_stack([rows, np.zeros(len(rows))]),
-                        np.column_stack(
-                            [[cut.gradient[kept] for cut in cuts], -np.ones(len(cuts))]
-                        ),
-                    ]
-                )
-            ),
-            np.concatenate([most, [-cut.constant for cut in cuts]]),
-            bounds=bounds,
-            method="highs-ds",
-        )
-        if found.x is None:
+    for n_new in range(MAX_CUTS + 1):
+        optimum = program.solve(cuts)
+        if optimum.x is None:
             return None
-        if new == MOST_CUTS or relative_gap(inner.value, found.fun) <= ENOUGH:
+        if n_new == MAX_CUTS or relative_gap(inner.value, optimum.fun) <= ENOUGH:
             break
         # Half-way to the best point known, as in the cutting plane: corners jump.
         point = inner.z / 2
-        point[kept] += np.clip(found.x[:n], 0.0, 1.0) / 2
+        point[program.kept] += np.clip(optimum.x[:-1], 0.0, 1.0) / 2
         cut = Cut.at_point(problem, np.where(point < NEGLIGIBLE, 0.0, point))
         cuts.append(cut)
-        new += 1
         inner = cut if cut.value < inner.value else inner
-    binding = found.ineqlin.marginals[len(most) :] < 0
+    duals = optimum.ineqlin.marginals
+    n_rows = len(program.upper)
+    # Only tangents that bind are kept: with all of them the program would grow from node to node.
+    binding = duals[n_rows:] < 0
     cuts[:] = [cut for cut, binds in zip(cuts, binding, strict=True) if binds][-KEPT:]
-    *prices, lam, mu = np.maximum(0.0, -found.ineqlin.marginals[: len(most)])
+    *prices, lam, mu = np.maximum(0.0, -duals[:n_rows])
     return DualPoint.at(problem, problem.relaxed_weights(inner.z), lam, mu, prices=np.array(prices))
+
+
+class _LinearProgram(NamedTuple):
+    """The rows of the program but for the tangents; its columns are the kept rules, and nu."""
+
+    kept: IntArray  # rules that are not fixed out
+    rows: FloatArray  # (limits + 2, kept): limits, size and floor
+    upper: FloatArray  # (limits + 2,)
+    bounds: FloatArray  # (kept + 1, 2)
+
+    @classmethod
+    def of(cls, problem: SelectionProblem) -> _LinearProgram:
+        limits = problem.constraints
+        if limits is None or len(limits.groups):
+            raise AssertionError("There are no limits to be priced, or some that count groups.")
+        kept = np.setdiff1d(np.arange(problem.m), problem.fixed_out)
+        counts = problem.counts[kept].astype(np.float64)
+        bounds = np.tile([0.0, 1.0], (len(kept) + 1, 1))
+        bounds[np.searchsorted(kept, problem.fixed_in), 0] = 1.0
+        bounds[-1, 1] = np.inf  # nu, the largest of the tangents
+        return cls(
+            kept,
+            np.vstack([limits.A[:, kept], np.ones(len(kept)), -counts]),
+            np.concatenate([limits.b, [problem.max_rules, -problem.min_stability]]),
+            bounds,
+        )
+
+    def solve(self, cuts: list[Cut]) -> Any:
+        """Return what `linprog` returns, the program written anew: it is small."""
+        # The dual simplex ends in a corner, and with exact duals: an interior point would not.
+        slopes = [cut.gradient[self.kept] for cut in cuts]
+        return linprog(
+            np.append(np.zeros(len(self.kept)), 1.0),
+            csr_array(
+                np.vstack(
+                    [
+                        np.column_stack([self.rows, np.zeros(len(self.rows))]),
+                        np.column_stack([slopes, -np.ones(len(cuts))]),
+                    ]
+                )
+            ),
+            np.concatenate([self.upper, [-cut.constant for cut in cuts]]),
+            bounds=self.bounds,
+            method="highs-ds",
+        )

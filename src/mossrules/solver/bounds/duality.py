@@ -1,18 +1,23 @@
-"""Lower bounds on the loss of every selection, by weak duality.
+"""Lower bounds on the loss of every selection, by weak duality and by tangents.
 
 Notation (shapes in brackets; the rest as in `squared`)
     w            any weights, those of a selection say                             (m,)
     r            q - G w, what the rules have in common with the residual          (m,)
     g            gamma/2 r^2, or 0 where r has the wrong sign for a rule           (m,)
     In, Out      rules fixed in and fixed out; Free is the rest
-    K, E         k - |In| and eps - c(In): the room and the floor left to Free
+    K, E         k - |In| and eps - c(In): the rules and the stability left to Free
     lam, mu      multipliers of the size and of the floor, not negative
 
 For a selection z, H2(z) is a maximum over the residual y - M w, so that at every w (of any sign)
 
     H2(z) >= yy/2 - w'Gw/2 - sum_i z_i g_i,
 
-and the best z for the right-hand side, under both conditions, is bounded by its Lagrangian.
+and the best z for the right-hand side, under both conditions, is bounded by its Lagrangian. At the
+best w of a z the right-hand side is the tangent of H2 there, which the cutting plane and the
+multipliers of limits work with.
+
+This is the plain form, which certificates rest on: kernels raise the same bound faster, and what
+they say is recomputed here.
 """
 
 from __future__ import annotations
@@ -57,9 +62,11 @@ def dual_bound(
     """
     if not (lam >= 0 and mu >= 0):
         raise InvalidParameter(f"lam is {lam} and mu is {mu}; neither may be negative.")
-    offset, allowance = _surrogate(problem, prices)
+    offset, allowance = _priced_limits(problem, prices)
     parts = _Parts.of(problem, w, fixed_in, fixed_out, offset)
     parts = parts._replace(constant=parts.constant - allowance)
+    # The best z takes every free rule whose gain is above its price; the size and the floor, which
+    # it may break, are paid for by lam K and mu E.
     inner = np.maximum(0.0, parts.g - lam + mu * parts.c).sum() + lam * parts.K - mu * parts.E
     return float(parts.constant - inner)
 
@@ -87,6 +94,8 @@ def best_multipliers(
         )
     falling = parts.line(np.lexsort((-c, -g)))
     mu = 0.0
+    # The dual of a fractional knapsack with two conditions, in mu alone: convex, and of pieces that
+    # are lines.
     while falling.slope < 0:  # otherwise the lowest point is at mu = 0, where this is the line
         mu = (falling.height - rising.height) / (rising.slope - falling.slope)
         line = parts.line(np.argsort(-(g + mu * c), kind="stable"))
@@ -202,7 +211,7 @@ class _Line(NamedTuple):
         return self.height + mu * self.slope
 
 
-def _surrogate(
+def _priced_limits(
     problem: SelectionProblem, prices: FloatArray | None
 ) -> tuple[FloatArray | float, float]:
     """Return y'A and y'b of the limits that count no groups."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.solver.bounds.duality import DualPoint, dual_bound
-from mossrules.solver.options import relative_gap
+from mossrules.solver.options import MASTER_ROUNDING, relative_gap
 from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
@@ -23,8 +23,7 @@ __all__ = ["Check", "Verification", "verify_claim"]
 
 TOLERANCE = 1e-9  # relative
 ROUNDING = 1e-11  # of the loss without rules: no loss is known better than this
-MOST_PROMISING = 20  # exchanges of each rule that are tried, where each takes a fit of its own
-MASTER = 1e-6  # relative: integer masters that are asked for no gap leave about this
+N_PROMISING = 20  # exchanges of each rule that are tried, where each takes a fit of its own
 
 
 @dataclass(frozen=True)
@@ -119,9 +118,9 @@ def verify_claim(
 # --- single checks ------------------------------------------------------------------------------
 
 
-def _close(name: str, claimed: float, found: float, scale: float = 1.0) -> Check:
-    passed = abs(claimed - found) <= TOLERANCE * max(abs(found), scale)
-    return Check(name, bool(passed), f"{claimed:.9g}, recomputed {found:.9g}")
+def _close(name: str, claimed: float, recomputed: float, scale: float = 1.0) -> Check:
+    passed = abs(claimed - recomputed) <= TOLERANCE * max(abs(recomputed), scale)
+    return Check(name, bool(passed), f"{claimed:.9g}, recomputed {recomputed:.9g}")
 
 
 def _are_rules(problem: SelectionProblem, positions: IntArray) -> bool:
@@ -129,17 +128,19 @@ def _are_rules(problem: SelectionProblem, positions: IntArray) -> bool:
 
 
 def _gap(problem: SelectionProblem, loss: float, bound: float, asked: float) -> Check:
-    allowed = max(asked, MASTER) * loss + ROUNDING * problem.null_loss
+    # Asked for no gap at all, an integer master still leaves one.
+    allowed = max(asked, MASTER_ROUNDING) * loss + ROUNDING * problem.null_loss
     gap = relative_gap(loss, bound)
     return Check("gap", bool(loss - bound <= allowed), f"{gap:.3g}, asked for {asked:g}")
 
 
 def _weights(problem: SelectionProblem, support: IntArray, claimed: FloatArray) -> Check:
-    found = problem.weights(support)
-    if claimed.shape != found.shape:
-        return Check("weights", False, f"{len(claimed)} for {len(found)} rules")
-    largest = float(np.abs(found).max(initial=0.0)) or 1.0
-    apart = float(np.abs(claimed - found).max(initial=0.0)) / largest
+    recomputed = problem.weights(support)
+    if claimed.shape != recomputed.shape:
+        return Check("weights", False, f"{len(claimed)} for {len(recomputed)} rules")
+    # Relative to the largest: of two nearly equal columns, a small weight has no digits of its own.
+    largest = float(np.abs(recomputed).max(initial=0.0)) or 1.0
+    apart = float(np.abs(claimed - recomputed).max(initial=0.0)) / largest
     return Check("weights", apart <= TOLERANCE, f"differ by {apart:.2g} of the largest")
 
 
@@ -153,24 +154,28 @@ def _data(problem: SelectionProblem) -> Check:
         return _class_weights(problem)
     assert isinstance(problem, Problem)  # noqa: S101  there are two losses
     s = problem.statistics
+    # Products of real columns and a real target have no negative eigenvalue; where there is one,
+    # weak duality says nothing. Looked for in correlations, so that units play no part.
     scale = np.sqrt(np.append(np.diagonal(s.G), s.yy))
     scale = np.where(scale > 0, scale, 1.0)
     joint = np.block([[s.G, s.q[:, None]], [s.q[None, :], np.array([[s.yy]])]])
-    least = float(np.linalg.eigvalsh(joint / np.outer(scale, scale))[0])
-    return Check("statistics", least > -1e-7, f"least eigenvalue of the correlations {least:.2g}")
+    minimum = float(np.linalg.eigvalsh(joint / np.outer(scale, scale))[0])
+    return Check(
+        "statistics", minimum > -1e-7, f"least eigenvalue of the correlations {minimum:.2g}"
+    )
 
 
 def _class_weights(problem: LogisticProblem) -> Check:
     """Check that no pattern has less than no rows of a class."""
     patterns = problem.patterns
-    least = float(min(patterns.positives.min(), patterns.negatives.min()))
-    return Check("patterns", least >= 0.0, f"least weight of a class {least:.2g}")
+    minimum = float(min(patterns.positives.min(), patterns.negatives.min()))
+    return Check("patterns", minimum >= 0.0, f"least weight of a class {minimum:.2g}")
 
 
 def _neighbours(problem: SelectionProblem, support: IntArray, bound: float) -> Check:
     """Try to refute the bound by every exchange of one rule for another."""
     chosen = set(support.tolist())
-    least = np.inf
+    minimum = np.inf
     outside = [j for j in problem.free.tolist() if j not in chosen]
     for i in sorted(chosen.difference(problem.fixed_in)):
         rest = np.array(sorted(chosen - {i}), dtype=np.int64)
@@ -178,18 +183,19 @@ def _neighbours(problem: SelectionProblem, support: IntArray, bound: float) -> C
         others = [j for j in outside if problem.counts[j] >= needed]
         if problem.constraints is not None:
             others = [j for j in others if problem.constraints.holds(np.append(rest, j))]
-        least = min(least, _least_loss_with_one_more(problem, rest, np.array(others, np.int64)))
-    passed = least >= bound * (1 - TOLERANCE)
-    return Check("neighbours", bool(passed), f"no exchange of one rule is below {least:.9g}")
+        loss = _min_loss_with_one_more(problem, rest, np.array(others, np.int64))
+        minimum = min(minimum, loss)
+    passed = minimum >= bound * (1 - TOLERANCE)
+    return Check("neighbours", bool(passed), f"no exchange of one rule is below {minimum:.9g}")
 
 
-def _least_loss_with_one_more(problem: SelectionProblem, rest: IntArray, others: IntArray) -> float:
+def _min_loss_with_one_more(problem: SelectionProblem, rest: IntArray, others: IntArray) -> float:
     """Return min_j H2(T + j): of the squared loss by the Schur complement of G_TT + I/gamma."""
     if len(others) == 0:
         return np.inf
     if isinstance(problem, LogisticProblem):  # no closed form: those that promise most
         _, gradient = problem.tangent_at(rest)
-        others = others[np.argsort(gradient[others], kind="stable")[:MOST_PROMISING]]
+        others = others[np.argsort(gradient[others], kind="stable")[:N_PROMISING]]
     if problem.signs is not None or not isinstance(problem, Problem):
         return min(problem.loss(np.append(rest, j)) for j in others)
     s, ridge = problem.statistics, 1.0 / problem.gamma
@@ -238,17 +244,22 @@ def _n_priced(problem: SelectionProblem) -> int:
 
 
 def _decided_by_floor(problem: SelectionProblem, dual: DualPoint) -> bool:
-    """Tell whether no selection that meets the floor has `fixed_out` rules or lacks `fixed_in`."""
+    """Tell whether no selection that meets the floor has `fixed_out` rules or lacks `fixed_in`.
+
+    A rule is out if even with the largest counts beside it the floor is missed, and in if even the
+    largest counts of the others miss it.
+    """
     counts = problem.counts
-    room = problem.size - len(problem.fixed_in)
+    rules_left = problem.size - len(problem.fixed_in)
     had = problem.stability(np.array(problem.fixed_in, dtype=np.int64))
     free = np.sort(counts[problem.free])[::-1]
-    if room == 0:
+    if rules_left == 0:
         return len(dual.fixed_in) == 0
-    with_it = had + int(free[: room - 1].sum())
-    without_it = had + int(free[: room + 1].sum())
+    with_it = had + int(free[: rules_left - 1].sum())
+    # One more, as the rule itself is among the first: less its own count, the others are left.
+    without_it = had + int(free[: rules_left + 1].sum())
     out = counts[dual.fixed_out] + with_it < problem.min_stability
     inside = without_it - counts[dual.fixed_in] < problem.min_stability
-    enough = len(free) > room  # otherwise every free rule is in, whatever the floor
+    enough = len(free) > rules_left  # otherwise every free rule is in, whatever the floor
     may_be_in = np.isin(dual.fixed_in, problem.free)
     return bool(out.all() and may_be_in.all() and (inside.all() or not enough))

@@ -60,6 +60,7 @@ class GurobiMaster(Master):
         model = self._model
         model.Params.TimeLimit = min(seconds, self._gurobipy.GRB.INFINITY)
         model.Params.MIPGap = gap
+        # The bound that is proof enough; with it, the solver's own optimum is not waited for.
         model.Params.BestBdStop = min(target, self._gurobipy.GRB.INFINITY)
         self._z[: self.m].VType = "C" if relaxed else "B"
         if start is not None:

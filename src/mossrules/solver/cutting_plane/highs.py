@@ -47,6 +47,7 @@ class HighsMaster(Master):
             # It probes every rule in every dense cut, in vain: 0.5 s before a search of 0.01 s.
             presolve="off",
         )
+        # HiGHS has no option that stops it at a bound, and sees no Ctrl-C: call-backs do both.
         self._target = np.inf
         self._reached = self._cancelled = False
         for solver in ("Simplex", "Ipm", "Mip"):

@@ -75,7 +75,8 @@ class Master(ABC):
         self.options = options
         self.scale = scale
         self.A, self.b = linear_limits(problem)
-        # After the rules come the groups of the limits, in [0, 1] and not integer: see `limits`.
+        # After the rules come the groups of the limits, in [0, 1] and not integer: see
+        # `LinearConstraints.with_linked_groups`.
         self.m, self._groups = problem.m, np.empty((0, problem.m), dtype=bool)
         if problem.constraints is not None:
             self._groups = problem.constraints.groups
@@ -114,21 +115,22 @@ class Master(ABC):
         the best selection that it has by then, if it has any.
         """
         # What is proven is the solver's bound less a tolerance: a little more must be asked for.
-        found = self._solve(
+        result = self._solve(
             seconds=seconds,
             gap=gap,
             start=self._start(start),
             target=target / self.scale + 10 * TOLERANCE,
             relaxed=False,
         )
-        z = None if found.z is None else (found.z[: self.m] > 0.5).astype(np.float64)
-        return self._in_units_of_loss(found, z)
+        # Integers of a solver are so up to its tolerance: rounded, never truncated.
+        z = None if result.z is None else (result.z[: self.m] > 0.5).astype(np.float64)
+        return self._in_units_of_loss(result, z)
 
     def solve_relaxed(self, *, seconds: float) -> MasterResult:
         """Solve with every z anywhere between its bounds."""
-        found = self._solve(seconds=seconds, gap=0.0, start=None, target=np.inf, relaxed=True)
-        z = None if found.z is None else found.z[: self.m].clip(0.0, 1.0)
-        return self._in_units_of_loss(found, z)
+        result = self._solve(seconds=seconds, gap=0.0, start=None, target=np.inf, relaxed=True)
+        z = None if result.z is None else result.z[: self.m].clip(0.0, 1.0)
+        return self._in_units_of_loss(result, z)
 
     @abstractmethod
     def _add_row(self, constant: float, gradient: FloatArray) -> None:
@@ -152,14 +154,14 @@ class Master(ABC):
         z[self.m :] = self._groups[:, support].any(axis=1)
         return Start(z, max(0.0, *(constant + float(g @ z) for constant, g in self._rows)))
 
-    def _in_units_of_loss(self, found: MasterResult, z: FloatArray | None) -> MasterResult:
-        if found.status is MasterStatus.INFEASIBLE:
-            return MasterResult(found.status, None, np.inf, np.inf)
+    def _in_units_of_loss(self, result: MasterResult, z: FloatArray | None) -> MasterResult:
+        if result.status is MasterStatus.INFEASIBLE:
+            return MasterResult(result.status, None, np.inf, np.inf)
         # A solver may come to its end just as it is told to stop: told it was, all the same.
-        status = MasterStatus.INTERRUPTED if self._interrupted else found.status
+        status = MasterStatus.INTERRUPTED if self._interrupted else result.status
         # A solver stopped before its first bound may call it infinite; H2 is never negative.
-        bound = self.scale * (found.bound - TOLERANCE) if np.isfinite(found.bound) else 0.0
-        return MasterResult(status, z, max(0.0, bound), self.scale * found.objective)
+        bound = self.scale * (result.bound - TOLERANCE) if np.isfinite(result.bound) else 0.0
+        return MasterResult(status, z, max(0.0, bound), self.scale * result.objective)
 
 
 def linear_limits(problem: SelectionProblem) -> tuple[FloatArray, FloatArray]:

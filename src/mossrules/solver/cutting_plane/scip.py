@@ -60,6 +60,7 @@ class ScipMaster(Master):
             model.addCons(self._sum(row) <= limit)
 
     def _add_row(self, constant: float, gradient: FloatArray) -> None:
+        # A model that was solved is in its transformed state, in which no row can be added.
         self._model.freeTransform()
         self._model.addCons(self._nu - self._sum(gradient) >= constant)
 
@@ -87,6 +88,7 @@ class ScipMaster(Master):
             best = model.getBestSol()
             z = np.array([model.getSolVal(best, variable) for variable in self._z])
             objective = model.getPrimalbound()
+        # Of its linear programs SCIP knows the optimum only up to this tolerance.
         bound = model.getDualbound() - _DUAL_TOLERANCE
         return MasterResult(_STATUSES[model.getStatus()], z, bound, objective)
 
