@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import cross_validate
 
 from mossrules import MossRegressor
-from mossrules.display.plots import ConsistencyDisplay, FrontierDisplay, RulesDisplay
+from mossrules.display import ConsistencyDisplay, FrontierDisplay, RulesDisplay
 
 __all__ = ["main"]
 

@@ -9,7 +9,7 @@ holds, and in how many trees it was found.
 from sklearn.datasets import load_diabetes
 
 from mossrules import MossRegressor
-from mossrules.display.plots import RulesDisplay
+from mossrules.display import RulesDisplay
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 model = MossRegressor(max_rules=6, n_trees=500).fit(X, y.rename("progression"))

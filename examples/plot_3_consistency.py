@@ -10,7 +10,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import cross_validate
 
 from mossrules import MossRegressor
-from mossrules.display.plots import ConsistencyDisplay, StructureDisplay
+from mossrules.display import ConsistencyDisplay, StructureDisplay
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 

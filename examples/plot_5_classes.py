@@ -9,7 +9,7 @@ most, and how often what was predicted came true.
 from sklearn.datasets import load_breast_cancer
 
 from mossrules import MossClassifier
-from mossrules.display.plots import ImportanceDisplay, RulesDisplay
+from mossrules.display import ImportanceDisplay, RulesDisplay
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 y = y.map({0: "malignant", 1: "benign"}).rename("tumour")

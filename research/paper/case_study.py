@@ -14,7 +14,7 @@ from functools import partial
 
 from sklearn.ensemble import RandomForestRegressor
 
-from mossrules.display.plots import ConsistencyDisplay, StructureDisplay
+from mossrules.display import ConsistencyDisplay, StructureDisplay
 from mossrules.model import RuleSet
 from research.paper.drawing import Figure, figure_of
 from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf

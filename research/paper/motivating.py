@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mossrules.display.plots import ConsistencyDisplay
+from mossrules.display import ConsistencyDisplay
 from mossrules.model import RuleSet
 from research.paper.drawing import figure_of
 from research.paper.framework import Experiment, ExperimentContext, Presentation, Row, TableOf

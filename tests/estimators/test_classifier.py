@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 
 from mossrules import MossClassifier, RuleSet, RuleSets, evaluate_frontier
 from mossrules.constraints import Decreasing, NeverUse, OnlyUp, OwnDirection
-from mossrules.display.plots import (
+from mossrules.display import (
     ConsistencyDisplay,
     FrontierDisplay,
     ImportanceDisplay,

@@ -1,15 +1,11 @@
 """What people look at: plots, the report page and notebook views, a data object behind each."""
 
-from mossrules.display.plots import (
-    ComparisonDisplay,
-    ConsistencyDisplay,
-    EffortDisplay,
-    EvaluationDisplay,
-    FrontierDisplay,
-    ImportanceDisplay,
-    RulesDisplay,
-    StructureDisplay,
-)
+from mossrules.display.plots.consistency import ConsistencyDisplay
+from mossrules.display.plots.effort import EffortDisplay
+from mossrules.display.plots.evaluation import ComparisonDisplay, EvaluationDisplay
+from mossrules.display.plots.frontier import FrontierDisplay
+from mossrules.display.plots.rules import ImportanceDisplay, RulesDisplay
+from mossrules.display.plots.structure import StructureDisplay
 
 __all__ = [
     "ComparisonDisplay",

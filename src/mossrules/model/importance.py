@@ -34,7 +34,7 @@ class Importance:
     Examples
     --------
     >>> from mossrules import MossRegressor
-    >>> from mossrules.display.plots import ImportanceDisplay
+    >>> from mossrules.display import ImportanceDisplay
     >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
     >>> first = ImportanceDisplay.from_estimator(model).importances[0]
     >>> first.name, round(first.share, 2)

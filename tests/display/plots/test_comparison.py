@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 from mossrules import MossRegressor
 from mossrules.baselines import SirusRegressor
-from mossrules.display.plots import ComparisonDisplay
+from mossrules.display import ComparisonDisplay
 from mossrules.evaluation import evaluate
 from mossrules.exceptions import InvalidParameter, MissingDependency, UnsupportedType
 

@@ -16,7 +16,7 @@ from mossrules import MossRegressor, RuleSet
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import Range, Rule
 from mossrules.data.columns import Kind
-from mossrules.display.plots import ConsistencyDisplay
+from mossrules.display import ConsistencyDisplay
 from mossrules.display.plots.consistency import ABOUT, LONE
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 

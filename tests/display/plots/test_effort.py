@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from mossrules.display.plots import EffortDisplay
+from mossrules.display import EffortDisplay
 from mossrules.exceptions import InvalidParameter, MissingDependency, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint, approximate_frontier, solve_frontier
 from mossrules.solver import Options, Status

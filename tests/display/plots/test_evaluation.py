@@ -8,7 +8,7 @@ from matplotlib import pyplot as plt
 from sklearn.datasets import load_diabetes
 
 from mossrules import MossRegressor, evaluate_frontier
-from mossrules.display.plots import EvaluationDisplay
+from mossrules.display import EvaluationDisplay
 from mossrules.exceptions import InvalidParameter, MissingDependency, UnsupportedType
 
 mpl.use("Agg")

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
 from mossrules import MossRegressor
-from mossrules.display.plots import FrontierDisplay
+from mossrules.display import FrontierDisplay
 from mossrules.display.plots.frontier import Kind
 from mossrules.exceptions import InvalidFile, InvalidParameter, MissingDependency, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint, approximate_frontier, solve_frontier
@@ -467,7 +467,7 @@ def test_without_matplotlib_there_is_data_and_one_sentence_about_drawing():
         "import sys\n"
         "from mossrules.exceptions import MissingDependency\n"
         "from mossrules.frontier import Frontier\n"
-        "from mossrules.display.plots import *\n"  # all displays
+        "from mossrules.display import *\n"  # all displays
         "assert 'matplotlib' not in sys.modules\n"
         "sys.modules['matplotlib'] = None\n"
         f"frontier = Frontier.from_json({text!r})\n"

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from mossrules import MossRegressor, RuleSet
 from mossrules.candidates.cuts import Binning
-from mossrules.display.plots import ImportanceDisplay
+from mossrules.display import ImportanceDisplay
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from support.model_cases import many_rules
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from mossrules import MossRegressor, RuleSet
 from mossrules.candidates.cuts import Binning
-from mossrules.display.plots import ConsistencyDisplay, ImportanceDisplay, RulesDisplay
+from mossrules.display import ConsistencyDisplay, ImportanceDisplay, RulesDisplay
 from mossrules.display.plots.rules import DOWN, UP
 from mossrules.exceptions import MissingDependency, UnsupportedType
 from support.model_cases import many_rules

@@ -9,7 +9,7 @@ from mossrules import RuleSet
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import Levels, Range, Rule
 from mossrules.data.columns import Kind
-from mossrules.display.plots import StructureDisplay
+from mossrules.display import StructureDisplay
 from mossrules.display.plots.structure import words_over
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 

@@ -1,19 +1,1 @@
 """Figures: each has its data first, as a frame, and a drawing of exactly that by matplotlib."""
-
-from mossrules.display.plots.consistency import ConsistencyDisplay
-from mossrules.display.plots.effort import EffortDisplay
-from mossrules.display.plots.evaluation import ComparisonDisplay, EvaluationDisplay
-from mossrules.display.plots.frontier import FrontierDisplay
-from mossrules.display.plots.rules import ImportanceDisplay, RulesDisplay
-from mossrules.display.plots.structure import StructureDisplay
-
-__all__ = [
-    "ComparisonDisplay",
-    "ConsistencyDisplay",
-    "EffortDisplay",
-    "EvaluationDisplay",
-    "FrontierDisplay",
-    "ImportanceDisplay",
-    "RulesDisplay",
-    "StructureDisplay",
-]

@@ -80,6 +80,7 @@ def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.4)) -> Axes:
         figure.get_layout_engine().set(w_pad=0.1)  # a number below the right end needs room there
         axes: Axes = new
         return axes
+    # Else matplotlib would say deep within that something has no such attribute.
     kind: type[Axes] = load("matplotlib.axes").Axes
     if not isinstance(ax, kind):
         raise UnsupportedType(f"ax is a {type(ax).__name__}; pass axes of matplotlib, or None.")
@@ -92,6 +93,7 @@ def finish(ax: Axes, *, x: str, y: str, whole: bool = True) -> None:
     ax.set_ylabel(y)
     if whole:
         ax.locator_params(axis="x", integer=True)
+    # Behind the marks and pale: the grid is to read values by, not to be looked at.
     ax.grid(visible=True, color="0.9", linewidth=0.6)
     ax.set_axisbelow(True)
     ax.legend(loc="best", fontsize="small", framealpha=0.9)
@@ -169,6 +171,8 @@ def _broken(text: str, width: int) -> list[str]:
     lines = _filled(BREAKS.findall(text), width)
     if len(lines) <= MOST_LINES:
         return lines
+    # The first lines from the start, and the last from the end: filled from the end backwards, so
+    # that the last line holds as much of the thresholds as it can.
     *head, _ = _filled(BREAKS.findall(text), width - 1)[:MOST_LINES]
     tail = _filled([piece[::-1] for piece in reversed(BREAKS.findall(text))], width)[0][::-1]
     return [*head[:-1], f"{head[-1]}…", tail]
@@ -230,6 +234,7 @@ class Rows:
 
     def draw(self, ax: Axes) -> None:
         """Write the words beside the axes, and shade every other row."""
+        # Downwards, so that the first row is on top. Not less than a row, for an empty figure.
         edges = self._edges
         ax.set_ylim(max(edges[-1], 1 + SPACE), 0.0)
         for top, bottom in [*pairwise(edges)][::2]:
@@ -248,6 +253,8 @@ def split_axes(ax: Axes, widths: Sequence[float], space: float = 0.04) -> Iterat
     ax.spines["bottom"].set_visible(False)
     for width in widths:
         share = room * width / sum(widths)
+        # Within the axes given, so that a user's own figure can hold them in one of its cells; a
+        # grid of subplots would need the whole figure.
         panel = ax.inset_axes((left, 0.0, share, 1.0), sharey=ax, facecolor="none")
         panel.tick_params(axis="y", length=0, labelleft=False)
         hide_sides(panel)

@@ -179,6 +179,7 @@ class ConsistencyDisplay:
         labels
             Whether rules are written beside their rows; without, rows are thin.
         """
+        # As many grey rows as the refit with the most lone rules needs.
         lone = max([0, *(block.place - len(self.words) for block in self.blocks if block.lone)])
         words = self.words if labels else ("",) * len(self.words)
         rows = Rows((*words, *(ONCE if i == 0 else "" for i in range(lone))))
@@ -214,6 +215,7 @@ class ConsistencyDisplay:
         ax.set_xlim(0.4, learner.splits + 0.5 + ARROW)
         ax.set_xlabel("refit", fontsize=SMALL + 0.5)
         ax.tick_params(axis="x", labelsize=SMALL)
+        # About ten numbers at most: more would run into each other at this width.
         ax.set_xticks(range(1, learner.splits + 1, 1 + (learner.splits - 1) // 10))
 
     def _legend(self) -> str:
@@ -268,6 +270,8 @@ def _places(rulesets: Mapping[str, list[RuleSet]], shares: Shares) -> dict[Hasha
         if round(share * len(rulesets[name])) > 1
     }
 
+    # By the method that finds the rule most often first: a sum alone would let two methods that
+    # find it now and then overtake one that always does.
     def rank(key: Hashable) -> tuple[float, float]:
         own = [each.get(key, 0.0) for each in shares.values()]
         return -max(own), -sum(own)
@@ -284,6 +288,8 @@ def _blocks(
 ) -> Iterator[Block]:
     for name, sets in rulesets.items():
         for split, ruleset in enumerate(sets, 1):
+            # Each refit fills the grey rows from the top. With a row for each lone rule, a figure
+            # would be a few stable rules above a hundred rows of a single block.
             below = len(places)
             keys = key_of_each(ruleset, identity)
             for key, text in zip(keys, ruleset.texts, strict=True):

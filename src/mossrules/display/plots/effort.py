@@ -89,6 +89,8 @@ class EffortDisplay:
             raise UnsupportedType("frontiers must be one or more by name; pass a dict of them.")
         for name, frontier in frontiers.items():
             _check_searched(name, frontier)
+        # Positions are of all targets together: the frontiers may have been solved for different
+        # targets, and their lines must still be comparable.
         floors = {entry.floor for each in frontiers.values() for entry in each.entries}
         position = {floor: place for place, floor in enumerate(sorted(floors, reverse=True), 1)}
         efforts = [
@@ -186,6 +188,8 @@ class EffortDisplay:
         elif len(positive) == len(amounts):
             self.ax_.set_yscale("log")
         else:
+            # A logarithm has no place for the zeros of re-used targets: below the smallest amount
+            # the scale is linear.
             least = 10.0 ** math.floor(math.log10(min(positive)))
             self.ax_.set_yscale("symlog", linthresh=least, linscale=0.5)
             self.ax_.set_ylim(bottom=-0.2 * least)

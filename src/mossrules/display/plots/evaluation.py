@@ -276,6 +276,7 @@ class ComparisonDisplay:
                 "returns it."
             )
         check_choice("measure", measure, tuple(NAMES))
+        # Methods without rules have no measure of recurrence; any other has the one confidence.
         known = [each.dice for each in evaluation.summaries if each.dice is not None]
         return cls(
             tuple(ComparisonMark.of(each, measure) for each in evaluation.summaries),

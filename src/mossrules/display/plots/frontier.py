@@ -199,6 +199,7 @@ class FrontierDisplay:
         self.figure_: Figure | SubFigure = self.ax_.figure
         self.artists_: dict[str, Artist] = {}
         self._draw_steps(loss)
+        # More solutions than markers begin anew with the first marker: the legend still names each.
         own = iter(OWN * len(self.marks))
         for kind, label in dict.fromkeys((mark.mark, mark.label) for mark in self.marks):
             style = {**STYLES[kind], "label": label}
@@ -228,6 +229,8 @@ class FrontierDisplay:
     def _draw_bars(self, marks: list[Mark], vertical: Vertical, style: dict[str, Any]) -> Artist:
         end = {"loss": "bound", "explained": "explained_bound"}[vertical]
         x, ends = [mark.stability for mark in marks], [getattr(mark, end) for mark in marks]
+        # `errorbar` would do the same, but it puts its caps at both ends; this bar has one, at the
+        # bound, as its other end is a mark.
         caps = {"color": style["color"], "alpha": style["alpha"], "zorder": style["zorder"]}
         self.ax_.plot(x, ends, linestyle="none", marker="_", markersize=4, **caps)
         return self.ax_.vlines(x, ends, [getattr(mark, vertical) for mark in marks], **style)
@@ -240,6 +243,8 @@ class FrontierDisplay:
             return
         x = [mark.stability for mark in points]
         y = [getattr(mark, vertical) for mark in points]
+        # The best rule set for a target is the point at or above it, so the steps are flat to the
+        # left of each point.
         lowest = min([x[0], *(mark.stability for mark in self.marks if mark.mark == "open gap")])
         style = {**STEPS, "linestyle": "-" if self.complete else (0, (4, 1.5))}
         # Bars of targets below the last point hang from the steps too.
@@ -247,6 +252,8 @@ class FrontierDisplay:
 
     def _add_shares(self) -> None:
         """Add the percentage of the largest stability as a second axis, unless there is one."""
+        # A second frontier on the same axes finds the axis there: it is of the same problem, as
+        # `_check_frontiers` makes sure, and has the same largest stability.
         percent = self.largest_stability / 100.0
         if not percent or self.ax_.child_axes:
             return
@@ -274,6 +281,7 @@ def _points(frontier: Frontier) -> Iterator[Mark]:
         elif _is_open(solution):
             yield Mark.of(frontier, solution, "stopped", label="stopped early")
         else:
+            # The gap is in the legend, for an "exact" point is only as good as what was asked for.
             label = f"exact to {100 * asked:g} %" if asked > 0 else "exact"
             yield Mark.of(frontier, solution, "exact", label=label)
     if points and points[0].stability == frontier.largest_stability:
@@ -299,6 +307,7 @@ def _is_open(solution: Solution) -> bool:
 
 def _dominated(frontier: Frontier) -> Iterator[Mark]:
     """Give what lies where no point does, one mark for each place."""
+    # Several targets often end at the same rule set, and a pale mark drawn twice looks dark.
     taken = {(each.stability, each.loss) for each in frontier.points}
     for solution in frontier.dominated:
         place = (solution.stability, solution.loss)

@@ -103,6 +103,7 @@ class RulesDisplay:
         self.ax_: Axes = axes_for(ax, size)
         self.figure_: Figure | SubFigure = self.ax_.figure
         rows.draw(self.ax_)
+        # Each measure has a scale of its own: on one for all, the largest would hide the others.
         panels = split_axes(self.ax_, list(PANELS.values()))
         self.axes_: dict[str, Axes] = dict(zip(PANELS, panels, strict=True))
         self._draw_weights(rows.centres)
@@ -137,6 +138,8 @@ class RulesDisplay:
         for y, weight, amount in zip(centres, weights, amounts, strict=True):
             write(ax, weight, y, amount, left=weight < 0)
         # Room for the numbers beyond the longest bars.
+        # Numbers take inches and the axis is in units of the target: of the panel's width, a share
+        # goes to the numbers, on each side that has bars, and the rest to the bars.
         share = LETTER * (2 + max(map(len, amounts), default=0)) / PANELS["weight"]
         low, high = min([0.0, *weights]), max([0.0, *weights])
         sides = (low < 0) + (high > 0)

@@ -66,6 +66,11 @@ class StableRule:
     def __str__(self) -> str:
         return " and ".join(self.conditions)
 
+    @property
+    def colour(self) -> str:
+        """Blue where the rule raises predictions, vermillion where it lowers them."""
+        return PALETTE["blue" if self.weight > 0 else "vermillion"]
+
 
 @dataclass
 class StructureDisplay:
@@ -118,6 +123,7 @@ class StructureDisplay:
             )
         rules = [_stable_rule(rule, rulesets) for rule in consistent_rules(rulesets, share)]
         rules.sort(key=lambda each: (-each.splits, -abs(each.weight)))
+        # Features that many rules share come first, so that their columns show common structure.
         uses = Counter(feature for each in rules for feature in each.features)
         ranked = sorted(uses, key=lambda feature: (-uses[feature], feature))
         return cls(tuple(rules), tuple(ranked), len(rulesets), rulesets[0].target)
@@ -172,11 +178,11 @@ class StructureDisplay:
         ax = self.axes_["features"]
         place = {feature: i for i, feature in enumerate(self.features)}
         for y, each in zip(centres, self.rules, strict=True):
+            # A line joins the features of a rule, as in an UpSet plot: marks alone look unrelated.
             at = [place[feature] for feature in each.features]
             ax.plot([min(at), max(at)], [y, y], color="0.45", linewidth=2.0, zorder=1)
             for x, ask in zip(at, each.asks, strict=True):
-                colour = PALETTE["blue"] if each.weight > 0 else PALETTE["vermillion"]
-                ax.plot(x, y, MARKS[ask], color=colour, markersize=8, zorder=2)
+                ax.plot(x, y, MARKS[ask], color=each.colour, markersize=8, zorder=2)
         ax.set_xlim(-0.6, max(len(names), 2) - 0.4)
         ax.vlines(range(len(names)), *ax.get_ylim(), color="0.88", linewidth=0.8, zorder=0)
         style: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
@@ -187,9 +193,8 @@ class StructureDisplay:
         ax = self.axes_["weight"]
         ax.axvline(0.0, color="0.3", linewidth=0.8)
         for y, each in zip(centres, self.rules, strict=True):
-            colour = PALETTE["blue"] if each.weight > 0 else PALETTE["vermillion"]
-            ax.plot([each.weight_low, each.weight_high], [y, y], color=colour, linewidth=2.5)
-            ax.plot(each.weight, y, "o", color=colour, markersize=6)
+            ax.plot([each.weight_low, each.weight_high], [y, y], color=each.colour, linewidth=2.5)
+            ax.plot(each.weight, y, "o", color=each.colour, markersize=6)
         ax.margins(x=0.1)
         ax.set_xlabel(f"effect\n({units(self.target)})", fontsize=SMALL + 0.5)
         ax.tick_params(axis="x", labelsize=SMALL - 0.5)
@@ -240,6 +245,7 @@ def words_over(texts: Sequence[str]) -> str:
 def _span(words: set[str]) -> str:
     if len(words) == 1:
         return words.pop()
+    # `float` refuses what is no number, which the caller takes for other words.
     distinct = sorted(words, key=float)
     return f"{distinct[0]}..{distinct[-1]}"
 

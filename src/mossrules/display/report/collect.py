@@ -125,6 +125,8 @@ def collect(
         shares = [frontier.share(point.stability) for point in solutions if point.stability > 0]
         evaluation = folds.evaluate(model, shares or [1.0], gap)
         baselines = folds.compare(model, learners, evaluation)
+    # Each rule once, in the order of the points: points refer to rules by position, as most rules
+    # are in many points and their texts are long.
     rules = list(dict.fromkeys(rule for rule_set in rule_sets for rule in rule_set.rules))
     table = None if X is None else split_column(X, y)[0]
     scores = _training_scores(model, rule_sets, X, y, sample_weight)
@@ -257,6 +259,7 @@ def _columns(model: Moss, table: Table | None, rules: Sequence[Rule]) -> list[Co
         return [
             ColumnSummary.of_model(column, used=column.name in used) for column in binning.columns
         ]
+    # The binning has the order of training; a frame may have its columns in another.
     in_order = table.select(binning.names) if table.named and binning.named else table
     return [
         ColumnSummary.of_rows(column, values, table.n_rows, used=column.name in used)
@@ -284,6 +287,7 @@ def _training_scores(
     table, column = split_column(X, y)
     weights = read_weights(sample_weight, table.n_rows)
     if isinstance(model, MossClassifier):
+        # Against 0 and 1 instead of labels: the second class is the one whose probability is given.
         target = (read_labels(column, table.n_rows)[1] == 1).astype(np.float64)
     else:
         target = finite_numbers(column, 0, table.n_rows)
@@ -386,10 +390,12 @@ def _with_evaluation(
             stopped=evaluated.stopped,
         )
         folds = evaluation.rule_sets(index)
+        # Rules are compared by their codes, as everywhere: thresholds move a little between folds.
         times = tuple(sum(rule in fold for fold in folds) for rule in rule_set.rules)
         points.append(replace(point, found=times, evaluated=summary))
     advised = None
     if not all(np.isnan(evaluated.r2) for evaluated in evaluation.points):
+        # By share and not by position: points of no stability were not evaluated.
         share = evaluation.choose().share
         advised = next(i for i, point in enumerate(points) if point.stability == share)
     return replace(data, points=points, folds=evaluation.n_folds, advised=advised)

@@ -62,6 +62,7 @@ class ColumnSummary:
         """Return what a fitted model alone knows of a column."""
         typical: Label | None = None
         if column.kind is Kind.NUMERIC and column.cuts:
+            # Without rows the middle cut point is the best guess at a median.
             typical = column.cuts[(len(column.cuts) - 1) // 2]
         elif column.kind is Kind.BOOLEAN:
             typical = False
@@ -101,6 +102,7 @@ def _with_levels(known: ColumnSummary, values: AnyArray) -> ColumnSummary:
 
 
 def _with_numbers(known: ColumnSummary, values: AnyArray) -> ColumnSummary:
+    # NaN is what a missing number is read as, whatever the table had.
     present = values[~np.isnan(values)]
     missing = 1.0 - len(present) / len(values)
     typical: Label | None = None

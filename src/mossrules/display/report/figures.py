@@ -21,6 +21,7 @@ __all__ = ["Axis", "Figure", "Mark", "Ring"]
 Kind = Literal["point", "unproven", "baseline"]
 Ring = Literal["fitted", "knee", "advised"]
 Span = tuple[float, float]
+Place = tuple[float, float]  # in a picture, from the top left
 
 RINGS: dict[Ring, str] = {
     "fitted": "fitted model",
@@ -52,6 +53,7 @@ class Axis:
         """Return an axis that has room for all values, with about so many ticks."""
         given = list(values)
         low, high = min(given), max(given)
+        # A margin even around a single value, and one that float64 can tell from large values.
         room = max(0.07 * (high - low), 0.001, 0.001 * max(abs(low), abs(high)))
         low, high = low - room, high + room
         step = _nice_step((high - low) / about)
@@ -67,6 +69,7 @@ class Axis:
         steps = zip(self.ticks[1:], self.ticks, strict=False)
         step = min((self.scale * (b - a) for a, b in steps), default=1.0)
         decimals = max(0, -math.floor(math.log10(abs(step)) + 1e-9)) if step else 0
+        # Steps of 2.5 need a decimal more than their power of ten says.
         exact = f".{decimals + 1}f" if round(step * 10**decimals, 6) % 1 else f".{decimals}f"
         texts = [f"{self.scale * tick + 0.0:{exact}}" for tick in self.ticks]
         return [text.replace("-", MINUS) for text in texts]
@@ -110,7 +113,7 @@ class Figure:
     marks: tuple[Mark, ...]
     selected: int | None  # the point that is shown
 
-    def place(self, x: float, y: float, width: float, height: float) -> tuple[float, float]:
+    def place(self, x: float, y: float, width: float, height: float) -> Place:
         """Return where a value lies in a picture of a size, from the top left."""
         frame = self.frame(width, height)
         across, up = self.x.share(x), self.y.share(y)
@@ -121,6 +124,7 @@ class Figure:
 
     def frame(self, width: float, height: float) -> Box:
         """Return the part of a picture in which marks are."""
+        # 0.62 of the height is about the width of a digit in the fonts of `system-ui`.
         widest = max(map(len, self.y.words()), default=0)
         return Box(SIDE + 0.62 * LETTERS * widest, TOP, width - SIDE, height - BOTTOM)
 
@@ -132,7 +136,7 @@ class Figure:
             for mark, place in zip(self.marks, places, strict=True)
             if mark.label
         ]
-        return place_labels(wanted, places, self.frame(width, height), LETTERS)
+        return _place_labels(wanted, places, self.frame(width, height))
 
     def svg(self, width: int = 520, height: int = 360, *, suffix: str = "") -> str:
         """Return the picture in a size; a suffix keeps the ids of several apart."""
@@ -240,7 +244,7 @@ class Label:
 
     text: str
     box: Box
-    of: tuple[float, float]
+    of: Place
 
     @property
     def distance(self) -> float:
@@ -253,11 +257,8 @@ class Label:
         return self.distance > 1.5 * NEAR
 
 
-def place_labels(
-    wanted: Sequence[tuple[str, tuple[float, float]]],
-    marks: Sequence[tuple[float, float]],
-    frame: Box,
-    letters: float,
+def _place_labels(
+    wanted: Sequence[tuple[str, Place]], marks: Sequence[Place], frame: Box
 ) -> list[Label]:
     """Return labels for marks: in the frame, off each other, and off marks where possible."""
     obstacles = [Box(x - 6.0, y - 6.0, x + 6.0, y + 6.0) for x, y in marks]
@@ -265,21 +266,22 @@ def place_labels(
     placed: list[Label] = []
 
     def cost(label: Label) -> tuple[float, float]:
+        # Two labels over each other cannot be read, so that comes first; marks under a label can be
+        # guessed, and a distance can be bridged by a line.
         over = sum(label.box.shared(other.box) for other in placed)
         hidden = sum(label.box.shared(mark) for mark in obstacles)
         return over, hidden + label.distance
 
     for text, place in wanted:
-        short = _shortened(text, letters, frame.right - frame.left)
-        placed.append(min(_candidates(short, place, frame, letters), key=cost))
+        # Greedily, in the order of the marks: few have labels, and these seldom compete.
+        short = _shortened(text, frame.right - frame.left)
+        placed.append(min(_candidates(short, place, frame), key=cost))
     return placed
 
 
-def _candidates(
-    text: str, place: tuple[float, float], frame: Box, letters: float
-) -> Iterator[Label]:
+def _candidates(text: str, place: Place, frame: Box) -> Iterator[Label]:
     """Give places for a label: around the mark, nearer ones first, then all over the frame."""
-    (x, y), width, height = place, _width(text, letters), 1.3 * letters
+    (x, y), width, height = place, _width(text), 1.3 * LETTERS
     for reach in REACH:
         slant = 0.7 * reach
         for left, top in (
@@ -293,25 +295,28 @@ def _candidates(
             (x - width / 2, y + reach),
         ):
             yield Label(text, frame.around(left, top, width, height), place)
+    # In a crowd no place near the mark may be free; somewhere in the frame there is one.
     for line in range(int((frame.bottom - frame.top) / height)):
         for left in (x + NEAR, frame.left, frame.right - width):
             top = frame.top + line * height
             yield Label(text, frame.around(left, top, width, height), place)
 
 
-def _shortened(text: str, letters: float, room: float) -> str:
-    if len(text) <= LONGEST and _width(text, letters) <= room:
+def _shortened(text: str, room: float) -> str:
+    if len(text) <= LONGEST and _width(text) <= room:
         return text
-    while len(text) >= LONGEST or _width(f"{text}…", letters) > room:
+    while len(text) >= LONGEST or _width(f"{text}…") > room:
         text = text[:-1]
     return f"{text.rstrip()}…"
 
 
-def _width(text: str, letters: float) -> float:
+# Estimated, since there is no font here to measure: with margins that a real browser has kept
+# (test_browser.py looks at the boxes it draws).
+def _width(text: str) -> float:
     """Return about how wide a text is; capitals are wide, letters of East Asia wider."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     capitals = sum(letter.isupper() for letter in text)
-    return letters * (0.57 * (len(text) - wide - capitals) + 0.73 * capitals + 1.05 * wide)
+    return LETTERS * (0.57 * (len(text) - wide - capitals) + 0.73 * capitals + 1.05 * wide)
 
 
 # --- pieces of SVG ------------------------------------------------------------------------------

@@ -34,35 +34,31 @@ FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
 
 def number(value: float | None) -> str:
     """Return a number with four digits, or with all those before the point."""
-    if value is None:
-        return NOTHING
     decimals = decimals_for([value])
-    text = _unsigned(value, decimals)
-    if decimals and "e" not in text:
-        text = text.rstrip("0").rstrip(".")
-    return f"{MINUS if _is_negative(value, text) else ''}{text}"
+    text = fixed(value, decimals)
+    return text.rstrip("0").rstrip(".") if decimals else text
 
 
-def fixed(value: float | None, decimals: int) -> str:
-    """Return a number with some decimals."""
+def fixed(value: float | None, decimals: int | None, plus: str = "") -> str:
+    """Return a number with some decimals; None: with a power of ten."""
     if value is None:
         return NOTHING
     text = _unsigned(value, decimals)
-    return f"{MINUS if _is_negative(value, text) else ''}{text}"
+    # No minus where nothing but zeros is left: there is no "-0.00" for a reader.
+    is_negative = value < 0.0 and any(letter in "123456789" for letter in text)
+    return f"{MINUS if is_negative else plus}{text}"
 
 
 def amount(value: float | None, decimals: int | None) -> str:
     """Return a number with its sign and the decimals of its neighbours, to be added up."""
-    if value is None:
-        return NOTHING
-    text = _unsigned(value, decimals)
-    return f"{MINUS if _is_negative(value, text) else '+'}{text}"
+    return fixed(value, decimals, plus="+")
 
 
 def percent(share: float | None) -> str:
     """Return a share in percent: whole ones from ten up, and tenths below."""
     if share is None:
         return NOTHING
+    # What is not nothing must not read as 0 %, nor what is not all as 100 %.
     percents = share * 100.0
     if 0.0 < percents < 0.05:
         return f"<0.1{PERCENT}"
@@ -92,6 +88,8 @@ def decimals_for(values: Iterable[float | None], digits: int = 4) -> int | None:
 
 def _unsigned(value: float, decimals: int | None) -> str:
     """Return the size of a number, with commas between thousands; no decimals: powers of ten."""
+    # The exact binary value, with ties away from zero, as `toFixed` has it; f-strings take ties
+    # to even digits.
     exact = Decimal(abs(value))
     if decimals is None:
         if not exact:
@@ -100,8 +98,3 @@ def _unsigned(value: float, decimals: int | None) -> str:
         power = rounded.adjusted()
         return f"{rounded.scaleb(-power):.3f}e{power}".replace("-", MINUS)
     return f"{exact.quantize(Decimal(1).scaleb(-decimals), context=EXACT):,}"
-
-
-def _is_negative(value: float, text: str) -> bool:
-    """Tell whether a minus is due: not where nothing but zeros is left."""
-    return value < 0.0 and any(letter in "123456789" for letter in text)

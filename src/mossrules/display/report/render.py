@@ -57,6 +57,7 @@ def render(data: Content) -> str:
     >>> render(collect(model, cv=None, points=3))[:15]
     '<!doctype html>'
     """
+    # Loaded only when a page is written: notebooks and the estimators need neither.
     jinja2, markupsafe = import_module("jinja2"), import_module("markupsafe")  # only when needed
     environment = jinja2.Environment(
         autoescape=True,
@@ -111,6 +112,8 @@ def write_report(path: str | os.PathLike[str], data: Content) -> None:
 def _json_block(content: Mapping[str, Any] | Sequence[Any]) -> str:
     """Return JSON that no HTML parser can see an end in."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    # JSON may hold "</script>" or "<!--" in a text. Escaped as \u003c it is the same JSON, and no
+    # HTML parser sees a tag in it.
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return text
@@ -191,6 +194,7 @@ def _position(points: list[Solution], wanted: Solution) -> int | None:
 def _frontier_table(frontier: Frontier) -> str:
     """Return some of the points, from the most stable to the one that fits best."""
     points = frontier.points
+    # The ceiling, so that there are never more lines than wanted but for the last point.
     step = max(1, -(-len(points) // MOST_LINES))
     shown = sorted({*range(0, len(points), step), len(points) - 1})
     cells = [

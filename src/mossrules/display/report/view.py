@@ -92,6 +92,7 @@ def _point(content: Content, position: int) -> dict[str, Any]:
     """Return the texts of a point, by the slot of the page that each stands in."""
     point = content["points"][position]
     certificate, tested = point["certificate"], point["evaluated"]
+    # One number of decimals for all amounts of a point, so that a reader can add them up.
     decimals = _decimals(point)
     return {
         "point": f"point {position + 1}",
@@ -163,6 +164,7 @@ def _pieces(rule: Mapping[str, Any]) -> list[tuple[str, bool]]:
     """
     tests = rule["tests"]
     names = {name for test in tests for name in [test["feature"], *test.get("levels", [])]}
+    # The longest first, or a name that begins another would cut it in two.
     turning = sorted((n for n in names if isinstance(n, str) and TURNING.search(n)), key=len)
     if not turning:
         return [(rule["text"], False)]
@@ -346,6 +348,7 @@ def _field(position: int, column: Mapping[str, Any]) -> dict[str, Any]:
         options = [_option(label_words(label), label, typical) for label in (True, False)]
         return {**field, "options": _with_missing(options)}
     choices: Sequence[Any] = column["choices"] or []
+    # By position: a level may be any text, and is not safe or unique as the value of an option.
     options = [_option(str(place), label, typical) for place, label in enumerate(choices)]
     return {**field, "options": [*_with_missing(options), OTHER]}
 
