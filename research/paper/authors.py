@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from mossrules.progress import Clock
+from mossrules._common import Clock
 from mossrules.solver import Options, Problem, Solution, Status
 from mossrules.solver.bounds.duality import Cut
 from mossrules.solver.cutting_plane.loop import make_master

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from mossrules._common import Clock
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import LicenceLimit, MossError
-from mossrules.progress import Clock
 from mossrules.solver import Options, Problem, Solution, Status
 from mossrules.solver.cutting_plane.master import linear_limits, load, run_interruptibly
 from mossrules.solver.result import Report

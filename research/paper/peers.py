@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 
-from mossrules._cached import cached_property
+from mossrules._common import cached_property
 from mossrules._typing import CodeArray, FloatArray, IntArray
 from mossrules.candidates.rules import Rule
 from mossrules.data.rows import read_rows

@@ -17,7 +17,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
-from mossrules._warn import warn_user
+from mossrules.exceptions import warn_user
 
 __all__ = ["Renamed", "find_old_modules", "old_names", "old_parameters"]
 

@@ -1,7 +1,14 @@
 """Errors: one class per cause, all of them `MossError`, each also the built-in a caller expects.
 
-Every message is one sentence that names what was wrong and what to do about it.
+Every message is one sentence that names what was wrong and what to do about it. Warnings are
+issued by `warn_user`, which is for the package itself, at the line of the user that caused them.
 """
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from types import FrameType
 
 __all__ = [
     "InfeasibleProblem",
@@ -18,7 +25,10 @@ __all__ = [
     "NothingFound",
     "SolveLimitWarning",
     "UnsupportedType",
+    "warn_user",
 ]
+
+PACKAGE = __name__.partition(".")[0]
 
 
 class MossError(Exception):
@@ -75,3 +85,19 @@ class MixedColumnWarning(UserWarning):
 
 class SolveLimitWarning(UserWarning):
     """A search for rules ended before it had proven the gap asked for."""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the nearest line that is not of this package: the one that its reader can change."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and _is_inside(frame):
+        # Python's own machinery of imports does not count: `warnings` leaves it out too.
+        level += "importlib._bootstrap" not in frame.f_code.co_filename
+        frame = frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_inside(frame: FrameType) -> bool:
+    """Tell whether a frame is of this package, or of the import of one of its modules."""
+    top = frame.f_globals.get("__name__", "").partition(".")[0]
+    return top in (PACKAGE, "importlib")

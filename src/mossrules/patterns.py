@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from mossrules._cached import cached_property
+from mossrules._common import cached_property
 from mossrules._typing import AnyArray, BitArray, BoolArray, FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter, InvalidTarget
 

@@ -1,4 +1,4 @@
-"""How far long work is: a clock, what listeners are told, and a line in the terminal.
+"""How far long work is: what listeners are told, and a line in the terminal.
 
 Long work tells its listener after each step, with one record that has at least the fields of
 `Progress`; each kind of work adds its own: `FrontierProgress`, `EvaluationProgress`. A search tells
@@ -7,19 +7,13 @@ of a `Snapshot` a few times a second instead, as nobody knows how many steps it 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
-
-from mossrules.exceptions import InvalidParameter
+from typing import Protocol, TypeVar
 
 __all__ = [
-    "Clock",
     "Progress",
     "StageListener",
-    "check_listener",
     "progress_line",
     "telling",
 ]
@@ -27,22 +21,6 @@ __all__ = [
 # Of work in stages, whose steps differ: called with what is being done, the steps done, and the
 # steps in all; None where they cannot be counted.
 StageListener = Callable[[str, int | None, int | None], object]
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Time since some work began, and time left to it."""
-
-    limit: float | None
-    started: float = field(default_factory=time.perf_counter)
-
-    def elapsed(self) -> float:
-        """Return the seconds since the start."""
-        return time.perf_counter() - self.started
-
-    def left(self) -> float:
-        """Return the seconds left; infinity without a limit, never negative."""
-        return float("inf") if self.limit is None else max(0.0, self.limit - self.elapsed())
 
 
 class Progress(Protocol):
@@ -63,12 +41,6 @@ class Progress(Protocol):
 
 
 State = TypeVar("State", bound=Progress)
-
-
-def check_listener(listener: Any, record: str) -> None:
-    """Refuse what cannot be called after each step; `record` is what it is called with."""
-    if listener is not None and not callable(listener):
-        raise InvalidParameter(f"progress must be a function of one {record}, or None.")
 
 
 @contextmanager

@@ -1,11 +1,10 @@
-"""Clocks, and who is told how far long work is."""
+"""Who is told how far long work is."""
 
 from dataclasses import dataclass
 
 import pytest
 
-from mossrules.exceptions import InvalidParameter
-from mossrules.progress import Clock, check_listener, telling
+from mossrules.progress import telling
 
 
 @dataclass(frozen=True)
@@ -18,15 +17,6 @@ class Step:
 
     def __str__(self):
         return f"step {self.done}"
-
-
-def test_a_clock_knows_the_time_left():
-    """It is never negative, and infinite without a limit."""
-    assert Clock(None).left() == float("inf")
-    assert 0.0 < Clock(10.0).left() <= 10.0
-    late = Clock(10.0, started=Clock(None).started - 20.0)
-    assert late.left() == 0.0
-    assert late.elapsed() >= 20.0
 
 
 @pytest.mark.parametrize("verbose", [False, True])
@@ -57,11 +47,3 @@ def test_what_a_listener_raises_ends_the_work():
         telling(stop, verbose=True, total=3, title="work") as tell,
     ):
         tell(Step(1))
-
-
-def test_what_cannot_be_called_is_no_listener():
-    """None is nobody; anything else says what it would be called with."""
-    check_listener(None, "Step")
-    check_listener(print, "Step")
-    with pytest.raises(InvalidParameter, match="a function of one Step, or None"):
-        check_listener(3, "Step")

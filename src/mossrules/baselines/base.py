@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from mossrules._checks import check_choice, check_integer
+from mossrules._common import check_choice, check_integer
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates.search import Candidates
 from mossrules.data.labels import check_class_weight

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mossrules._cached import cached_property
+from mossrules._common import cached_property
 from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
 from mossrules.baselines.designs import Design
 from mossrules.baselines.kernels import descend_blocks

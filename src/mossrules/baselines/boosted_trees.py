@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-from mossrules._checks import check_integer, check_number
+from mossrules._common import check_integer, check_number
 from mossrules._typing import AnyArray, IntArray
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.cuts import MISSING, Binning

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from mossrules import defaults
-from mossrules._checks import check_number
+from mossrules._common import check_number
 from mossrules._typing import FloatArray
-from mossrules._warn import warn_user
 from mossrules.baselines.base import BaselineRegressor, ChosenRules, Source, Variant
 from mossrules.baselines.blocks import BlockDescent, Blocks, Penalty, leaf_blocks
 from mossrules.baselines.designs import Design
@@ -23,7 +22,7 @@ from mossrules.baselines.paths import PathPoint, follow_path, without_rounding
 from mossrules.candidates.cuts import MAX_BINS
 from mossrules.candidates.search import Candidates
 from mossrules.data.rows import Rows
-from mossrules.exceptions import SolveLimitWarning
+from mossrules.exceptions import SolveLimitWarning, warn_user
 from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.stability_levels import count_untied
 from mossrules.statistics import Statistics

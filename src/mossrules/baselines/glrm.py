@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mossrules import defaults
-from mossrules._checks import check_integer, check_number
+from mossrules._common import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
-from mossrules._warn import warn_user
 from mossrules.baselines.base import (
     Baseline,
     BaselineClassifier,
@@ -46,7 +45,7 @@ from mossrules.candidates.search import Candidates, encode_rows
 from mossrules.candidates.statistics import compute_patterns, compute_statistics
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.rows import Rows
-from mossrules.exceptions import InvalidTable, SolveLimitWarning
+from mossrules.exceptions import InvalidTable, SolveLimitWarning, warn_user
 from mossrules.learning.candidate_search import no_candidates, target_varies
 from mossrules.learning.log_loss import refit_log_odds
 from mossrules.learning.squared_error import refit_weights

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr, expit
 
-from mossrules._cached import cached_property
+from mossrules._common import cached_property
 from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
 from mossrules.baselines.designs import row_weights
 from mossrules.baselines.kernels import descend_lasso

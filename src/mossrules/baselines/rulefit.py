@@ -15,9 +15,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
-from mossrules._checks import check_choice
+from mossrules._common import check_choice
 from mossrules._typing import FloatArray
-from mossrules._warn import warn_user
 from mossrules.baselines.base import (
     Baseline,
     BaselineClassifier,
@@ -36,7 +35,7 @@ from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.chunks import RowRange
 from mossrules.data.rows import Rows
 from mossrules.estimators.inputs import read_features
-from mossrules.exceptions import InvalidParameter, SolveLimitWarning
+from mossrules.exceptions import InvalidParameter, SolveLimitWarning, warn_user
 from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.stability_levels import count_untied
 from mossrules.model.importance import rule_importances

@@ -10,9 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mossrules import defaults
-from mossrules._checks import check_number
+from mossrules._common import check_number
 from mossrules._typing import FloatArray, IntArray
-from mossrules._warn import warn_user
 from mossrules.baselines.base import (
     Baseline,
     BaselineClassifier,
@@ -34,7 +33,7 @@ from mossrules.baselines.frequent_rules import (
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.columns import Label
 from mossrules.data.rows import Rows
-from mossrules.exceptions import InvalidParameter, SolveLimitWarning
+from mossrules.exceptions import InvalidParameter, SolveLimitWarning, warn_user
 from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.squared_error import refit_weights
 from mossrules.learning.stability_levels import count_untied

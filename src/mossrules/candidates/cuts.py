@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from mossrules._cached import cached_property
-from mossrules._checks import check_integer
+from mossrules._common import cached_property, check_integer
 from mossrules._typing import AnyArray, CodeArray, FloatArray, IntArray
 from mossrules.candidates.kernels.codes import encode_numbers
 from mossrules.candidates.kernels.draws import ROW_SAMPLE, hash_rows, stream_key

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mossrules._checks import check_integer, check_number
+from mossrules._common import check_integer, check_number
 from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
 from mossrules.candidates.codes import EncodedChunk, EncodedTable
 from mossrules.candidates.kernels.draws import BOOTSTRAP, TREES_PER_DRAW, draw_features, stream_key

@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from scipy.special import ndtri
 
-from mossrules._checks import check_integer, check_number
+from mossrules._common import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.cuts import MAX_BINS, MISSING, BinnedColumn, Binning

@@ -17,8 +17,7 @@ from itertools import groupby
 
 import numpy as np
 
-from mossrules._cached import cached_property
-from mossrules._checks import check_integer
+from mossrules._common import cached_property, check_integer
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.candidates.cuts import MISSING, BinnedColumn, Binning
 from mossrules.candidates.forest import Path, Step

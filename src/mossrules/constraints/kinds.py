@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mossrules._checks import check_integer
+from mossrules._common import check_integer
 from mossrules.candidates.rules import Rule
 from mossrules.constraints.builder import ConstraintBuilder
 from mossrules.data.columns import Kind

@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 
 import joblib
 
-from mossrules._checks import check_integer
+from mossrules._common import check_integer
 from mossrules.exceptions import InvalidParameter
 
 Item = TypeVar("Item")

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import narwhals as nw
 import numpy as np
 
-from mossrules._cached import cached_property
+from mossrules._common import cached_property
 from mossrules._typing import AnyArray
 from mossrules.exceptions import InvalidColumn, MossError, UnsupportedType
 

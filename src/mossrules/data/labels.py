@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mossrules._checks import check_number
+from mossrules._common import check_number
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.canonical_order import are_repetitions
 from mossrules.data.columns import NUMBERS, Column, Kind, Label

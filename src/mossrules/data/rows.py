@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mossrules._cached import cached_property
+from mossrules._common import cached_property
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.canonical_order import (
     Key,

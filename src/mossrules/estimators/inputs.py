@@ -15,11 +15,11 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from mossrules._warn import warn_user
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.files import scan_if_path
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import Table, without
+from mossrules.exceptions import warn_user
 
 __all__ = ["read_features", "read_training", "set_names"]
 

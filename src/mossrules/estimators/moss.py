@@ -17,14 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules import defaults
 from mossrules._display import model_html, write_report
 from mossrules._files import check_place
-from mossrules._warn import warn_user
 from mossrules.constraints import Constraint
 from mossrules.data.rows import Rows
 from mossrules.estimators.base import RuleEstimator
 from mossrules.evaluation.folds import split_rows
 from mossrules.evaluation.frontier_evaluation import FrontierEvaluation
 from mossrules.evaluation.trade_off import cross_validate
-from mossrules.exceptions import SolveLimitWarning
+from mossrules.exceptions import SolveLimitWarning, warn_user
 from mossrules.frontier import Frontier
 from mossrules.frontier.sweep import Listener
 from mossrules.learning.fit import FittedRules, Settings, choose_rules, fit_rules

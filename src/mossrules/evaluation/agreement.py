@@ -29,7 +29,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from mossrules._checks import check_choice, check_integer, check_number
+from mossrules._common import check_choice, check_integer, check_number
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.candidates.search import resolve_seed
 from mossrules.data.table import Table

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from mossrules import defaults
-from mossrules._checks import check_choice, check_number
+from mossrules._common import check_choice, check_listener, check_number
 from mossrules._typing import AnyArray
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.dask_partitions import on_cluster
@@ -21,7 +21,6 @@ from mossrules.evaluation.metrics import METRICS, Task, task_of
 from mossrules.evaluation.record import Record
 from mossrules.evaluation.results import Evaluation, LearnerFold
 from mossrules.exceptions import InvalidParameter, UnsupportedType
-from mossrules.progress import check_listener
 from mossrules.solver.search.branch_and_bound import compile_kernels
 
 __all__ = ["evaluate"]

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
-from mossrules._checks import check_integer
+from mossrules._common import Clock, check_integer
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter
-from mossrules.progress import Clock, telling
+from mossrules.progress import telling
 
 __all__ = ["EvaluationProgress", "FoldRun", "Listener", "Split", "split_rows"]
 

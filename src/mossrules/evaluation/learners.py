@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from mossrules._cached import cached_property
+from mossrules._common import cached_property
 from mossrules._typing import AnyArray, IntArray
 from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates, resolve_seed

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mossrules._checks import check_choice, check_number
+from mossrules._common import check_choice, check_number
 from mossrules._typing import AnyArray, IntArray
 from mossrules.evaluation.agreement import (
     SAME_ROWS,

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import rankdata
 
-from mossrules._cached import cached_property
-from mossrules._checks import check_choice
+from mossrules._common import cached_property, check_choice
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray

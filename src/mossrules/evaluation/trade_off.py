@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mossrules import defaults
-from mossrules._cached import cached_property
-from mossrules._checks import check_number
+from mossrules._common import Clock, cached_property, check_listener, check_number
 from mossrules._typing import FloatArray
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import Candidates, resolve_seed
@@ -27,7 +26,6 @@ from mossrules.learning.log_loss import LogLoss
 from mossrules.learning.method import RuleMethod
 from mossrules.learning.stability_levels import at_stability, read_shares
 from mossrules.model import RuleSet
-from mossrules.progress import Clock, check_listener
 from mossrules.solver import Snapshot, Solution, Status
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.search.branch_and_bound import compile_kernels

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from mossrules import defaults
-from mossrules._checks import check_integer, check_number
+from mossrules._common import Clock, check_integer, check_number
 from mossrules._typing import FloatArray
 from mossrules.frontier.points import FrontierPoint
 from mossrules.frontier.result import Frontier
-from mossrules.progress import Clock
 from mossrules.solver.approximate.coordinate_descent import PathPoint, penalised_path, penalty_grid
 from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.problems.squared import Problem, refuse_other_losses

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mossrules._cached import cached_property
+from mossrules._common import cached_property
 from mossrules._typing import FloatArray, IntArray
 from mossrules.checkpoint import CheckpointFile
 from mossrules.frontier.points import (

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mossrules._checks import check_integer, check_number
+from mossrules._common import check_integer, check_number
 from mossrules._display import display_class, frontier_html
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from mossrules import defaults
-from mossrules._checks import check_integer, check_number
+from mossrules._common import Clock, check_integer, check_listener, check_number
 from mossrules._deprecated import old_parameters
 from mossrules._typing import IntArray
 from mossrules.data.chunks import resolve_n_jobs
@@ -24,7 +24,7 @@ from mossrules.frontier.checkpoint import Checkpoint
 from mossrules.frontier.points import FrontierPoint
 from mossrules.frontier.result import Frontier
 from mossrules.frontier.tasks import Budget, Task, Tasks, share_bounds
-from mossrules.progress import Clock, check_listener, telling
+from mossrules.progress import telling
 from mossrules.solver.methods import choose_method
 from mossrules.solver.options import Method, Options, Snapshot
 from mossrules.solver.problems.selection import SelectionProblem

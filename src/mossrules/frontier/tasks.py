@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from mossrules._common import Clock
 from mossrules.exceptions import NothingFound
 from mossrules.frontier.checkpoint import Checkpoint
 from mossrules.frontier.points import FrontierPoint
-from mossrules.progress import Clock
 from mossrules.solver.cutting_plane.loop import CutPool
 from mossrules.solver.methods import solve
 from mossrules.solver.options import Method, Options, relative_gap

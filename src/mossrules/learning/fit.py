@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, get_args
 
 from mossrules import defaults
-from mossrules._checks import check_choice, check_integer
+from mossrules._common import check_choice, check_integer
 from mossrules._typing import IntArray
-from mossrules._warn import warn_user
 from mossrules.candidates.search import Candidates
 from mossrules.constraints import check_constraints
 from mossrules.data.rows import Rows
-from mossrules.exceptions import InvalidParameter, SolveLimitWarning
+from mossrules.exceptions import InvalidParameter, SolveLimitWarning, warn_user
 from mossrules.frontier import Frontier, FrontierPoint, solve_frontier
 from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.objective import Objective

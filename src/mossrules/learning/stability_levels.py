@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from mossrules._checks import check_integer, check_number
+from mossrules._common import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import epsilon_sequence

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from mossrules._checks import check_number
+from mossrules._common import check_number
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import AnyArray, FloatArray
 from mossrules.exceptions import InvalidParameter

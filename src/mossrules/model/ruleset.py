@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from mossrules._checks import check_number
+from mossrules._common import check_number
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import AnyArray, BoolArray, FloatArray
 from mossrules.candidates.cuts import Binning

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from mossrules._checks import check_number
+from mossrules._common import check_number
 from mossrules._typing import IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.approximate.coordinate_descent import solve_by_coordinate_descent

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from mossrules import defaults
-from mossrules._checks import check_integer, check_number
+from mossrules._common import Clock, check_integer, check_listener, check_number
 from mossrules.exceptions import InvalidParameter
-from mossrules.progress import Clock, check_listener
 
 __all__ = ["MASTER_ROUNDING", "Clock", "Master", "Method", "Options", "Snapshot", "relative_gap"]
 

@@ -26,11 +26,10 @@ import numpy as np
 
 from mossrules._signals import defer_signals
 from mossrules._typing import AnyArray
-from mossrules._warn import warn_user
 from mossrules.data.chunks import MAX_CHUNK_ROWS, row_ranges
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
 from mossrules.data.table import Columns, ColumnSelection, Table, check_same
-from mossrules.exceptions import InvalidFile, MixedColumnWarning
+from mossrules.exceptions import InvalidFile, MixedColumnWarning, warn_user
 
 __all__ = ["MISSING", "read_csv", "scan_csv"]
 

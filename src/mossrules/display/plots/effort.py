@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from mossrules._checks import check_choice
+from mossrules._common import check_choice
 from mossrules._frames import Backend
 from mossrules.display.plots._axes import PALETTE, axes_for, finish, records_frame
 from mossrules.exceptions import InvalidParameter, UnsupportedType

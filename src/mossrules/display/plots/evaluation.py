@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from mossrules._checks import check_choice
+from mossrules._common import check_choice
 from mossrules._frames import Backend
 from mossrules._typing import FloatArray
 from mossrules.display.plots._axes import PALETTE, axes_for, finish, records_frame

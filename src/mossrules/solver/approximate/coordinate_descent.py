@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mossrules._checks import check_integer, check_number
+from mossrules._common import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.approximate.repair import lifted, resized

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mossrules._cached import cached_property
+from mossrules._common import cached_property
 from mossrules._typing import BitArray, FloatArray, IntArray
 from mossrules.patterns import Patterns, add_columns, column_sums, logistic_loss
 from mossrules.solver.problems.logistic import INTERCEPT, LogisticProblem

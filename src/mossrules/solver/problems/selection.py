@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from mossrules._cached import cached_property
-from mossrules._checks import check_integer, check_number
+from mossrules._common import cached_property, check_integer, check_number
 from mossrules._deprecated import Renamed
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter

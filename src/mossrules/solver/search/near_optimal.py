@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mossrules._checks import check_integer, check_number
+from mossrules._common import check_integer, check_number
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import mossrules
-from mossrules._cached import cached_property
+from mossrules._common import Clock, cached_property, check_listener
+from mossrules.exceptions import InvalidParameter
 
 
 @dataclass(frozen=True)
@@ -62,4 +63,21 @@ def test_no_other_is_used():
     """The one of functools has a lock in Python 3.11, which a fork may find taken for ever."""
     for path in Path(mossrules.__file__).parent.rglob("*.py"):
         taken = re.search(r"functools.*\bcached_property", path.read_text("utf-8"))
-        assert path.name == "_cached.py" or not taken, path
+        assert path.name == "_common.py" or not taken, path
+
+
+def test_a_clock_knows_the_time_left():
+    """It is never negative, and infinite without a limit."""
+    assert Clock(None).left() == float("inf")
+    assert 0.0 < Clock(10.0).left() <= 10.0
+    late = Clock(10.0, started=Clock(None).started - 20.0)
+    assert late.left() == 0.0
+    assert late.elapsed() >= 20.0
+
+
+def test_what_cannot_be_called_is_no_listener():
+    """None is nobody; anything else says what it would be called with."""
+    check_listener(None, "Step")
+    check_listener(print, "Step")
+    with pytest.raises(InvalidParameter, match="a function of one Step, or None"):
+        check_listener(3, "Step")

@@ -1,10 +1,10 @@
-"""Warnings at the user's line."""
+"""Warnings are at the user's line."""
 
 from __future__ import annotations
 
 import pytest
 
-from mossrules._warn import warn_user
+from mossrules.exceptions import warn_user
 
 OURS = """
 def deep(depth):
