@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -12,11 +13,8 @@ import pytest
 import mossrules
 
 PACKAGE = Path(mossrules.__file__).parent
-LAYERS = [  # of rooms; what stands in no folder is below all of them, or above as named here
-    {"statistics", "patterns"}, {"data"}, {"candidates"}, {"solver"}, {"frontier"}, {"model"},
-    {"constraints"}, {"learning"}, {"evaluation", "stability"}, {"estimators"}, {"baselines"},
-    {"display"}, {"cli"}, {"__main__", "__init__"},
-]  # fmt: skip
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+LAYERS = PROJECT["tool"]["mossrules"]["layers"]
 RANK = {room: rank for rank, rooms in enumerate(LAYERS, start=1) for room in rooms}
 MODULES = {
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path
