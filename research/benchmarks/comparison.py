@@ -30,7 +30,7 @@ from research.benchmarks._comparison_page import (
     is_far,
     page,
 )
-from research.benchmarks._data import Floats, read_mixed
+from research.benchmarks._data import COMPARED, Floats, read_mixed
 from research.benchmarks._notebooks import (
     Model,
     UncountedTerms,
@@ -48,14 +48,6 @@ from research.paper.datasets import NOMINAL
 from research.paper.protocols import protocol_for
 from research.paper.published import published_results
 
-DATASETS = (
-    "1027_ESL",
-    "690_visualizing_galaxy",
-    "547_no2",
-    "196_autoMpg",
-    "560_bodyfat",
-    "223_stock",
-)
 FOLDS, MAX_RULES, N_TREES = 10, 15, 500
 OWN_SOURCE = ("GLRM", "RuleFit")  # need rows: one makes its rules itself, one looks at trees again
 
@@ -309,7 +301,7 @@ def nominal(name: str) -> tuple[str, ...]:
 
 def run(*, quick: bool, folder: Path) -> Report:
     """Measure all settings on all tables, and write the page."""
-    names = DATASETS[:1] if quick else DATASETS
+    names = COMPARED[:1] if quick else COMPARED
     n_folds, n_trees = (3, 50) if quick else (FOLDS, N_TREES)
     settings = {"folds": n_folds, "n_trees": n_trees, "max_rules": MAX_RULES, "quick": quick}
     record = resume(folder, "comparison", settings, quick=quick)

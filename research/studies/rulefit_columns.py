@@ -17,17 +17,9 @@ from sklearn.model_selection import KFold
 
 from mossrules.baselines import RuleFitRegressor
 from mossrules.stability import empirical_stability
-from research.benchmarks._data import read_openml
+from research.benchmarks._data import COMPARED, read_openml
 from research.paper.published import published_results
 
-DATASETS = (
-    "1027_ESL",
-    "690_visualizing_galaxy",
-    "547_no2",
-    "196_autoMpg",
-    "560_bodyfat",
-    "223_stock",
-)
 FOLDS = 10
 
 
@@ -52,7 +44,7 @@ def lines() -> Iterator[str]:
     """Yield the lines of the table, as they are measured."""
     yield '| table | paper | `means="first"` | `means="all"` |'
     yield "|---|---|---|---|"
-    for name in DATASETS:
+    for name in COMPARED:
         figures = published(name), measure(name, "first"), measure(name, "all")
         cells = " | ".join(f"{score:.3f} / {dice:.2f}" for score, dice in figures)
         yield f"| {name.partition('_')[2]} | {cells} |"
