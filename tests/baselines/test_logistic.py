@@ -1,17 +1,11 @@
-import itertools
-
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
 
-from mossrules.baselines.column_generation import ColumnGeneration, LogisticMaster
-from mossrules.baselines.glrm import prices_in_proportion
 from mossrules.baselines.logistic import Logistic
 from mossrules.baselines.paths import largest_alpha, lasso_path, solve_lasso
-from support.oracles import encode
+from support.baseline_cases import logistic_lasso, logistic_objective
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -27,23 +21,6 @@ def drawn(seed, n=60, m=8):
     return A, rng.integers(1, 4, n).astype(float), s
 
 
-def objective(A, h, s, model, prices):
-    """Return the penalised logistic loss of weights and an intercept, row by row."""
-    w, a = model
-    f = a + w @ A
-    return np.sum(h * (np.logaddexp(0, f) - s * f)) / h.sum() + prices @ np.abs(w)
-
-
-def of_scikit_learn(A, h, s, prices):
-    """Return weights and intercept of the L1 penalty, by scikit-learn's saga."""
-    unit = prices.min()
-    model = LogisticRegression(
-        C=1 / (unit * h.sum()), l1_ratio=1, solver="saga", tol=1e-7, max_iter=50_000, random_state=0
-    )
-    model.fit(A.T * unit / prices, s, sample_weight=h)
-    return model.coef_[0] * unit / prices, model.intercept_[0]
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_the_path_is_that_of_scikit_learn(seed):
     """All along the path the objective is that of LogisticRegression with an L1 penalty."""
@@ -54,8 +31,8 @@ def test_the_path_is_that_of_scikit_learn(seed):
     assert points[0].size == 0
     for point in points[1:]:
         prices = np.full(len(A), point.alpha)
-        expected = objective(A, h, s, of_scikit_learn(A, h, s, prices), prices)
-        found = objective(A, h, s, (point.weights, loss.intercept(point.weights)), prices)
+        expected = logistic_objective(A, h, s, logistic_lasso(A, h, s, prices), prices)
+        found = logistic_objective(A, h, s, (point.weights, loss.intercept(point.weights)), prices)
         assert found == pytest.approx(expected, rel=1e-6)
         assert point.converged
 
@@ -91,7 +68,7 @@ def test_the_intercept_is_the_best(seed, size):
     assert merged.intercept(w) == pytest.approx(a, abs=1e-6)
     assert merged.loss(w) == pytest.approx(rows.loss(w))
     none = np.zeros(len(A))
-    assert rows.loss(w) == pytest.approx(h.sum() * objective(A, h, s, (w, a), none))
+    assert rows.loss(w) == pytest.approx(h.sum() * logistic_objective(A, h, s, (w, a), none))
     assert rows.loss(w) <= min(rows.loss(w, a + step) for step in (-1e-3, 1e-3))
 
 
@@ -103,33 +80,3 @@ def test_classes_that_columns_tell_apart_have_finite_weights():
         assert np.isfinite(point.weights).all()
         assert point.converged
     assert point.weights[0] > 10
-
-
-@pytest.mark.parametrize(
-    ("seed", "strength", "weighted"), [(0, 0.2, False), (1, 0.1, True), (2, 0.05, False)]
-)
-def test_generated_columns_are_as_good_as_all_rules(seed, strength, weighted):
-    """On all rules of one or two literals, enumerated by hand, there is no better solution."""
-    rng = np.random.default_rng(seed)
-    n = 80
-    X = pd.DataFrame({"a": rng.integers(0, 3, n), "b": rng.integers(0, 4, n), "c": rng.random(n)})
-    y = (X["a"] * X["b"] + 3 * X["c"] + rng.normal(size=n) > 3).to_numpy(float)
-    weights = rng.integers(1, 4, n).astype(float) if weighted else np.ones(n)
-    data = encode(X, y, n_bins=3, weights=weights if weighted else None)
-    prices = prices_in_proportion(0.2)
-    problem = ColumnGeneration.of(data, prices, width=10_000, max_length=2, master=LogisticMaster)
-    point = problem.solve(strength, np.zeros(0))
-    assert point.converged
-    assert point.n_rules > 0
-    ones = np.array([
-        side for name in X for cut in data.binning[name].cuts for side in (X[name] <= cut,
-                                                                          X[name] > cut)
-    ])  # fmt: skip
-    twos = [ones[i] & ones[j] for i, j in itertools.combinations(range(len(ones)), 2)]
-    rules, lengths = np.vstack([ones, twos]), np.repeat([1, 2], [len(ones), len(twos)])
-    every = prices(strength, lengths)
-    best = objective(rules, weights, y, of_scikit_learn(rules, weights, y, every), every)
-    own = np.array([problem.beam.holds(members) for members in problem.columns])
-    at = prices(strength, np.array([len(members) for members in problem.columns]))
-    found = objective(own, weights, y, (point.w, problem.master.loss.intercept(point.w)), at)
-    assert found == pytest.approx(best, rel=1e-6)
