@@ -82,6 +82,7 @@ def solve_by_coordinate_descent(
             "lambda_1": search.best.lambda_1,
             "lambda_2": search.best.lambda_2,
         }
+    # The bound of the selection's own weights costs one evaluation, and is better than none.
     dual = DualPoint.of_selection(problem, support)
     return Outcome(support, max(0.0, dual.bound), Status.HEURISTIC, counters, dual)
 
@@ -117,6 +118,7 @@ def _descend_on_logistic(
         loss = here.loss(support)
         better = loss < best.loss * (1.0 - WORTHWHILE)
         best.offer(support, loss)
+        # The first round is not judged: its problem touches at no weights, far from any selection.
         if (rounds > 1 and not better) or clock.left() <= 0:
             break
         w = model.weights(best.support)
@@ -176,6 +178,8 @@ class _Search:
     def run(self) -> None:
         """Raise lambda_2 from 0 until the floor is met, then bisect the last step."""
         top = _no_rule_price(self.problem)
+        # The lambda_2 at which the floor is met is not known by its order of magnitude, so it grows
+        # by a factor, and is bisected in logarithms.
         low, high = 0.0, _lowest_price(self.problem)
         if self.try_price(low):
             return
@@ -242,7 +246,8 @@ class _Descent:
         self.problem, self.clock = problem, clock
         self.G, self.q = np.ascontiguousarray(data.G), data.q
         self.d = np.diagonal(data.G) + 1.0 / problem.gamma
-        self.fixed = np.zeros(problem.m)  # what is added to the price of each rule
+        # What is added to the price of each rule, so that kernels need not know of fixings.
+        self.fixed = np.zeros(problem.m)
         self.fixed[list(problem.fixed_in)] = -np.inf
         self.fixed[list(problem.fixed_out)] = np.inf
         self.free = self.fixed == 0
@@ -257,8 +262,11 @@ class _Descent:
         self.lambda_2, self.worth = lambda_2, lambda_2 * self.problem.statistics.counts
         self.w, self.r = np.zeros(self.problem.m), self.q.copy()
         self.inside = np.zeros(self.problem.m, dtype=bool)
-        self._settle(_no_rule_price(self.problem) + float(self.worth.max()))
+        self._descend_at(_no_rule_price(self.problem) + float(self.worth.max()))
         yield self._resized(self._lower_price(size))
+        # Rules may come in several at a time, so that the size itself is passed over. What there is
+        # just above it is cut, and on the way back from further above, rules that came early and
+        # that later ones replace are the first to leave.
         if len(self.point.support) > size:
             yield self._resized(self.point)
             self._lower_price(OVERSHOOT * size)
@@ -293,19 +301,21 @@ class _Descent:
             self._step_past(float(self._scores()[self.free & self.inside].min()), MARGIN)
 
     def _scores(self) -> FloatArray:
+        # u_i leaves rule i itself out of the residual: G_ii w_i is added back.
         u = self.r + (self.d - 1.0 / self.problem.gamma) * self.w
         return 0.5 * u**2 / self.d + self.worth
 
     def _step_past(self, score: float, margin: float) -> None:
-        """Settle at a lambda_1 just past a score: the least step by which a rule changes sides."""
+        """Go just past a score: the smallest step of lambda_1 by which a rule changes sides."""
         before = self.inside.copy()
+        # So small a step may be within the tolerance of descent: it grows until a rule moves.
         while True:
-            self._settle(max(0.0, score * (1.0 + margin)))
+            self._descend_at(max(0.0, score * (1.0 + margin)))
             if self.lambda_1 == 0 or (self.inside != before).any():
                 return
             margin *= 10.0
 
-    def _settle(self, lambda_1: float) -> None:
+    def _descend_at(self, lambda_1: float) -> None:
         """Descend to a fixed point of the penalties, from where the last one was."""
         self.lambda_1 = lambda_1
         self.penalties += 1

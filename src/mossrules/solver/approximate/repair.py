@@ -25,10 +25,11 @@ __all__ = ["lifted", "resized"]
 
 def resized(problem: Problem, support: IntArray, lambda_2: float = 0.0) -> IntArray:
     """Drop or add rules, the cheapest or best first, until the selection has the problem's size."""
-    S = _cut(problem, support, lambda_2)
+    S = _without_surplus(problem, support, lambda_2)
     free = np.zeros(problem.m, dtype=bool)
     free[problem.free] = True
     free[S] = False
+    # Each addition costs O(m k^2 + k^3) anew; sizes are some dozens, so updates would save little.
     while len(S) < problem.size:
         gain = _Exchange.of(problem, S).fall_by_adding() + lambda_2 * problem.statistics.counts
         best = int(np.argmax(np.where(free, gain, -np.inf)))
@@ -52,6 +53,7 @@ def lifted(problem: Problem, support: IntArray) -> IntArray:
         allowed[S] = False
         gained[:, ~allowed] = 0
         rise = _Exchange.of(problem, S).rise_by_swapping()
+        # Loss per count gained, as for a knapsack. Counts above the floor are worth nothing.
         rate = np.full_like(rise, np.inf)
         np.divide(rise, np.minimum(gained, missing), out=rate, where=gained > 0)
         out, into = np.unravel_index(int(np.argmin(rate)), rate.shape)
@@ -61,7 +63,7 @@ def lifted(problem: Problem, support: IntArray) -> IntArray:
     return np.sort(S)
 
 
-def _cut(problem: Problem, S: IntArray, lambda_2: float) -> IntArray:
+def _without_surplus(problem: Problem, S: IntArray, lambda_2: float) -> IntArray:
     """Drop rules by the rise in loss, w_i^2 / (2 B_ii), and the counts that go with them."""
     if len(S) <= problem.size:
         return S
@@ -96,6 +98,8 @@ class _Exchange(NamedTuple):
         B: FloatArray = np.linalg.inv(rows[:, S] + ridge * np.eye(len(S))).astype(np.float64)
         w, P = B @ data.q[S], B @ rows
         d = np.diagonal(data.G) - (rows * P).sum(axis=0) + ridge
+        # d is the ridge and a squared length; rounding may take it below the ridge, and then a rule
+        # that S explains in full would seem to gain.
         return cls(B, w, P, data.q - w @ rows, np.maximum(d, ridge))
 
     def fall_by_adding(self) -> FloatArray:

@@ -25,13 +25,14 @@ from mossrules.solver.cutting_plane.gurobi import GurobiMaster
 from mossrules.solver.cutting_plane.highs import HighsMaster
 from mossrules.solver.cutting_plane.master import Master, MasterResult, MasterStatus
 from mossrules.solver.cutting_plane.scip import ScipMaster
-from mossrules.solver.options import Clock, Options, Snapshot, relative_gap
+from mossrules.solver.options import MASTER_ROUNDING, Clock, Options, Snapshot, relative_gap
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.result import Outcome, Status
 
 __all__ = ["CutPool", "make_master", "solve_by_cutting_plane"]
 
-ROUNDING = 1e-6  # relative; a master whose figures disagree by more has failed
+# Of z: so small a part of a rule is rounding, and would make the equations of a tangent larger.
+NEGLIGIBLE = 1e-6
 
 # Each loads the package behind it only when a master is made.
 MASTERS: dict[str, type[Master]] = {
@@ -160,7 +161,8 @@ class _Search:
         if not self.cuts.has_selection(start):
             self._cut(Cut.at_support(self.problem, start), None)
             self._compare(start)
-        # Small losses are left small: coefficients of the cuts must not grow without limit.
+        # Units in which nu is about 1. Small losses are left small: coefficients of the cuts must
+        # not grow without limit.
         half = self.problem.null_loss
         scale = max(min(self.loss, half), 1e-3 * half) or 1.0
         if self._is_proven():
@@ -249,10 +251,10 @@ class _Search:
                 return False
             if found.status is MasterStatus.TIME_LIMIT or found.z is None:
                 break
-            if inner is not None and relative_gap(inner.value, self.bound) <= ROUNDING:
+            if inner is not None and relative_gap(inner.value, self.bound) <= MASTER_ROUNDING:
                 break
             point = found.z if inner is None else (found.z + inner.z) / 2
-            cut = Cut.at_point(self.problem, np.where(point < ROUNDING, 0.0, point))
+            cut = Cut.at_point(self.problem, np.where(point < NEGLIGIBLE, 0.0, point))
             self._cut(cut, master)
             inner = cut if inner is None or cut.value < inner.value else inner
         return True
@@ -273,7 +275,7 @@ class _Search:
 
     def _raise_bound(self, bound: float) -> None:
         """Take over what a master proved, unless a known selection refutes it."""
-        if bound > self.loss * (1.0 + ROUNDING):
+        if bound > self.loss * (1.0 + MASTER_ROUNDING):
             raise self._failed(f"no selection has a loss below {bound:.9g}")
         self.bound = max(self.bound, bound)
 
@@ -282,7 +284,7 @@ class _Search:
 
     def _repeated(self) -> Status:
         """End the search at a selection already cut: there nu = H2, so loss and bound have met."""
-        if relative_gap(self.loss, self.bound) > self.options.gap + ROUNDING:
+        if relative_gap(self.loss, self.bound) > self.options.gap + MASTER_ROUNDING:
             raise self._failed(f"its optimum is at a loss of {self.bound:.9g}")
         return Status.OPTIMAL
 
