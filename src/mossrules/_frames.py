@@ -18,6 +18,7 @@ def make_frame(columns: dict[str, list[Any]], backend: Backend | None = None) ->
     if backend is not None and backend not in BACKENDS:
         raise InvalidParameter(f"backend is {backend!r}; choose one of {', '.join(BACKENDS)}.")
     choices = BACKENDS if backend is None else (backend,)
+    # By narwhals, so that no frame library is needed or imported but the one that is asked for.
     columns = {_writable(name): list(map(_writable, values)) for name, values in columns.items()}
     for choice in choices:
         if importlib.util.find_spec(choice) is not None:

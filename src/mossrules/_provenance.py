@@ -19,6 +19,7 @@ LIBRARIES = ("numpy", "scikit-learn", "numba")
 @cache
 def provenance() -> Mapping[str, str]:
     """Return releases by name, and `commit`, which is empty outside of a clone."""
+    # Those that compute; others only read tables and draw.
     libraries = {name: version(name) for name in LIBRARIES}
     found = {"mossrules": __version__, "python": platform.python_version(), **libraries}
     return {**found, "commit": _commit()}

@@ -7,7 +7,7 @@ earlier ones.) Whatever is wrong with a file, reading it raises `InvalidFile` an
 run that believed a damaged file would go astray without a word.
 
 `frontier/checkpoint.py` and `evaluation/record.py` say what is in their files. The same checks read
-the text of `Frontier.to_json`.
+the texts of `Frontier.to_json` and `RuleSet.to_json`.
 """
 
 from __future__ import annotations
@@ -34,19 +34,29 @@ __all__ = [
 ]
 
 
-def parse_document(text: str, what: str, remedy: str, form: str, version: int) -> Mapping[str, Any]:
-    """Return the content of a text, or say that `what` is none and what to do."""
+def parse_document(
+    text: str | bytes, what: str, remedy: str, form: str, version: int
+) -> Mapping[str, Any]:
+    """Return the content of a text; errors name it as `what`, and say what to do."""
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_unrepeated)
     except (TypeError, ValueError, RecursionError) as reason:
-        raise InvalidFile(f"{what} is not JSON; {remedy}.") from reason
+        raise InvalidFile(f"{what} is not JSON ({reason}); {remedy}.") from reason
     if not isinstance(content, dict) or content.get("format") != form:
-        raise InvalidFile(f"{what} is not of a {form}; {remedy}.")
+        raise InvalidFile(f"{what} is not in the format '{form}'; {remedy}.")
     if content.get("version") != version:
         raise InvalidFile(
             f"{what} has format version {repr(content.get('version'))[:50]} and this release reads "
             f"version {version}; use the release that wrote it."
         )
+    return content
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object in which a field is there twice: readers differ in which one they take."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a field is there twice")
     return content
 
 

@@ -20,8 +20,8 @@ from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import Levels, Range, Rule
 from mossrules.data.columns import Kind
 from mossrules.exceptions import InvalidFile, InvalidParameter
-from mossrules.model.formatting import format_amounts, one_line
-from mossrules.model.schema import ruleset_schema, violation
+from mossrules.model.export_json import ruleset_schema, violation
+from mossrules.model.export_text import format_amounts, one_line
 from support.model_cases import HOSTILE, MAKERS, _measured, finite, records, rulesets, wild_ruleset
 
 
@@ -533,7 +533,7 @@ def changed(path, value):
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (["format"], "other", "not a mossrules rule set"),
+        (["format"], "other", "not in the format 'mossrules rule set'"),
         (["version"], 2, "has format version 2 and this release reads version 1"),
         (["version"], True, "version must be 1"),
         (["intercept"], ..., "the whole lacks 'intercept'"),

@@ -83,7 +83,7 @@ def test_exports_of_several_classes_give_all_probabilities():
     assert len(sets.to_frame()) == sum(map(len, parts))
     assert sets.to_markdown().count("| log-odds |") == sets.to_latex().count("toprule") == 3
     assert sets._repr_html_().count("<table>") == 3
-    with pytest.raises(InvalidFile, match="not a mossrules rule sets"):
+    with pytest.raises(InvalidFile, match="not in the format 'mossrules rule sets'"):
         RuleSets.from_json(parts[0].to_json())
     with pytest.raises(InvalidParameter, match="two classes"):
         RuleSets({"b`": parts[1]})

@@ -14,7 +14,7 @@ from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import OPEN, Levels, Range, Rule
 from mossrules.data.columns import Kind
 from mossrules.exceptions import InvalidParameter
-from mossrules.model.sql import cut_literal, weight_literal
+from mossrules.model.export_sql import cut_literal, weight_literal
 from support.model_cases import HOSTILE, MAKERS, _measured, plain_values, records, wild_ruleset
 from support.oracles import SHARED_DATA
 from support.sql_engines import ENGINES, TABLE, duck, identifier, run, run_sqlite

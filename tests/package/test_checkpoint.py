@@ -36,10 +36,10 @@ def test_what_is_written_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is not JSON; remove it"),
-        ("[" * 100_000, "is not JSON; remove it"),
-        ("[]", "is not of a mossrules work; remove it"),
-        ('{"format": "other"}', "is not of a mossrules work; remove it"),
+        ("", "is not JSON .*; remove it"),
+        ("[" * 100_000, "is not JSON .*; remove it"),
+        ("[]", "is not in the format 'mossrules work'; remove it"),
+        ('{"format": "other"}', "is not in the format 'mossrules work'; remove it"),
         (f'{{"format": "{FORM}", "version": 2}}', "format version 2 and this release reads .* 1"),
         (f'{{"format": "{FORM}", "version": 1}}', "belongs to somebody else; remove it or choose"),
     ],

@@ -36,7 +36,7 @@ from mossrules.data.columns import NUMBERS, Column, Kind
 from mossrules.data.rows import Rows
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidColumn
-from mossrules.model.formatting import format_amounts, one_line
+from mossrules.model.export_text import format_amounts, one_line
 
 __all__ = ["LinearTerms", "bootstrap_counts", "first_tree_means"]
 

@@ -71,6 +71,21 @@ class Range:
         accepted[MISSING] = self.missing
         return accepted
 
+    def misfit(self, column: BinnedColumn) -> str | None:
+        """Return what makes the condition impossible or empty for its column; None if it fits."""
+        if column.kind is Kind.CATEGORICAL:
+            return "asks for an order, which a categorical column does not have"
+        if (self.low, self.high, self.missing) == (1, 0, True):
+            return None
+        last_cut = len(column.cuts)
+        if not 1 <= self.low <= last_cut + 1 or not (
+            self.low <= self.high <= last_cut or self.high == OPEN
+        ):
+            return f"does not fit its column, which has bins 1 to {last_cut + 1}"
+        if (self.low, self.high, self.missing) == (1, OPEN, True):
+            return "holds for every value"
+        return None
+
     def text(self, column: BinnedColumn) -> str:
         """Return the condition in the user's units."""
         name = self.feature
@@ -150,6 +165,16 @@ class Levels:
             if code is not None:
                 accepted[code] = self.inside
         return accepted
+
+    def misfit(self, column: BinnedColumn) -> str | None:
+        """Return what makes the condition impossible or empty for its column; None if it fits."""
+        if column.kind is not Kind.CATEGORICAL:
+            return f"asks for levels, which a column that is {column.kind.value} does not have"
+        known = {*column.levels, None}
+        unknown = [level for level in self._sorted() if level not in known]
+        if unknown:
+            return f"names {unknown[0]!r}, which is no level of its column"
+        return None if self.levels else "names no level"
 
     def text(self, _column: BinnedColumn) -> str:
         """Return the condition in words."""

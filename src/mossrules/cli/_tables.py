@@ -38,7 +38,7 @@ __all__ = [
 
 def rules_table(ruleset: RuleSet) -> Table:
     """Return the rules with their weights, the share of rows and the share of trees."""
-    from mossrules.model.formatting import header, table_rows  # noqa: PLC0415  loads NumPy
+    from mossrules.model.export_text import header, table_rows  # noqa: PLC0415  loads NumPy
 
     table, (*figures, rule) = Table(), header(ruleset)
     for heading in figures:

@@ -113,7 +113,7 @@ def exported(ruleset: RuleSet | RuleSets, form: Export, table: str) -> str:
 
 def show(model: MossRegressor, scores: dict[str, float]) -> None:
     """Print a model for people."""
-    from mossrules.model.formatting import one_line  # noqa: PLC0415  loads NumPy
+    from mossrules.model.export_text import one_line  # noqa: PLC0415  loads NumPy
 
     print_line(
         ("Rules for ", "bold"),
@@ -138,7 +138,7 @@ def show(model: MossRegressor, scores: dict[str, float]) -> None:
 
 def show_classes(model: MossClassifier, scores: dict[str, float]) -> None:
     """Print a model of classes for people."""
-    from mossrules.model.formatting import predicted  # noqa: PLC0415  loads NumPy
+    from mossrules.model.export_text import predicted  # noqa: PLC0415  loads NumPy
 
     for member in members_of(model).values():
         print_line(

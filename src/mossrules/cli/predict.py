@@ -90,11 +90,11 @@ def predicted_columns(ruleset: RuleSet | RuleSets, table: Columns) -> dict[str, 
 def read_model(path: Path) -> RuleSet | RuleSets:
     """Return the rule set in a file, or those of several classes."""
     from mossrules.model import RuleSet, RuleSets  # noqa: PLC0415  loads NumPy
-    from mossrules.model.rulesets import FORMAT  # noqa: PLC0415
+    from mossrules.model.export_json import CLASSES_FORMAT  # noqa: PLC0415
 
     try:
         text = path.read_bytes()
-        return (RuleSets if FORMAT.encode() in text[:100] else RuleSet).from_json(text)
+        return (RuleSets if CLASSES_FORMAT.encode() in text[:100] else RuleSet).from_json(text)
     except FileNotFoundError:
         raise InvalidFile(f"{path} does not exist; write a model with fit --output.") from None
     except OSError as reason:
@@ -156,7 +156,7 @@ def show_explanation(
     """Print which rules hold for a row, counted from 1, and what each adds."""
     from mossrules.data.table import Table  # noqa: PLC0415  loads narwhals
     from mossrules.model import RuleSet  # noqa: PLC0415
-    from mossrules.model.formatting import one_line  # noqa: PLC0415
+    from mossrules.model.export_text import one_line  # noqa: PLC0415
 
     n_rows = Table.from_any(table).n_rows
     if row > n_rows:

@@ -1,8 +1,9 @@
-"""How often an outcome was there where it was predicted with some probability, and what follows.
+"""How often an outcome occurred where it was predicted with some probability, and what follows.
 
 The rows of training are counted by their predicted probability, in hundredths, and by whether the
-outcome was there. From these counts come the shares to compare predictions with, and what a
-threshold would have done.
+outcome occurred. From these counts come the shares to compare predictions with, and what a
+threshold would have done. Two hundred counts go with a rule set wherever it goes; the rows
+themselves, which may be private, never do.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ from mossrules._frames import Backend, make_frame
 from mossrules._typing import AnyArray, FloatArray
 from mossrules.exceptions import InvalidParameter
 
-__all__ = ["PARTS", "Calibration", "Range", "ThresholdFigures"]
+__all__ = ["PARTS", "Calibration", "Range", "ThresholdPerformance"]
 
-PARTS = 100  # of the range of probabilities
-RANGES = 10  # in which shares are looked at
+PARTS = 100  # of the range of probabilities, each a threshold to choose
+RANGES = 10  # in which shares are compared: hundredths of a few hundred rows would be mostly empty
 CONFIDENCE = 0.95
 
 
 class Range(NamedTuple):
     """Rows with a predicted probability from `low` to `high`, and the share that had the outcome.
 
-    `lower` and `upper` are Wilson's interval of that share, at 95 %; all three are NaN of no rows.
+    `lower` and `upper` are Wilson's interval of that share, at 95 %. Without rows, all three are
+    NaN.
     """
 
     low: float
@@ -41,8 +43,8 @@ class Range(NamedTuple):
     upper: float
 
 
-class ThresholdFigures(NamedTuple):
-    """What it would have meant to act on probabilities of at least `threshold`."""
+class ThresholdPerformance(NamedTuple):
+    """How well it works to act on probabilities of at least `threshold`, on training rows."""
 
     threshold: float
     flagged: float  # share of all rows
@@ -65,8 +67,8 @@ class Calibration:
     >>> calibration = MossClassifier(1, n_trees=20).fit(X, y).rules_.calibration
     >>> calibration.rows, calibration.prevalence
     (6.0, 0.5)
-    >>> figures = calibration.at_threshold(0.5)
-    >>> round(figures.sensitivity, 2), round(figures.specificity, 2)
+    >>> performance = calibration.at_threshold(0.5)
+    >>> round(performance.sensitivity, 2), round(performance.specificity, 2)
     (1.0, 0.67)
     """
 
@@ -75,8 +77,8 @@ class Calibration:
 
     def __post_init__(self) -> None:
         for name in ("positives", "negatives"):
-            parts = tuple(float(each) for each in getattr(self, name))
-            if len(parts) != PARTS or not all(0.0 <= each < math.inf for each in parts):
+            parts = tuple(float(weight) for weight in getattr(self, name))
+            if len(parts) != PARTS or not all(0.0 <= weight < math.inf for weight in parts):
                 raise InvalidParameter(
                     f"{name} of a calibration must be {PARTS} weights of rows, none below 0."
                 )
@@ -88,15 +90,16 @@ class Calibration:
     def of(
         cls, probabilities: FloatArray, outcome: AnyArray, weights: FloatArray | None = None
     ) -> Calibration:
-        """Return the counts of rows with these probabilities; `outcome` is 1 where it was there."""
+        """Return the counts of rows with these probabilities; `outcome` is 1 where it occurred."""
         weights = np.ones(len(probabilities)) if weights is None else weights
         hundredths = np.asarray(probabilities) * PARTS * (1 + 1e-12)  # 0.29 * 100 is below 29
         parts = np.minimum(hundredths.astype(np.int64), PARTS - 1)
-        there = np.asarray(outcome) > 0
+        occurred = np.asarray(outcome) > 0
         counts = [
-            np.bincount(parts[which], weights[which], minlength=PARTS) for which in (there, ~there)
+            np.bincount(parts[which], weights[which], minlength=PARTS)
+            for which in (occurred, ~occurred)
         ]
-        return cls(*(tuple(each.tolist()) for each in counts))
+        return cls(*(tuple(count.tolist()) for count in counts))
 
     @property
     def rows(self) -> float:
@@ -108,10 +111,10 @@ class Calibration:
         """Share of the rows that have the outcome."""
         return sum(self.positives) / self.rows if self.rows else math.nan
 
-    # --- predictions and what was seen ------------------------------------------------------------
+    # --- predictions and outcomes -----------------------------------------------------------------
 
     def around(self, probability: float) -> Range:
-        """Return the rows predicted about as this: one of ten ranges."""
+        """Return the rows with predictions like this one: one of ten ranges."""
         return self._range(min(int(probability * RANGES * (1 + 1e-12)), RANGES - 1))
 
     def _range(self, position: int) -> Range:
@@ -128,17 +131,20 @@ class Calibration:
 
         `lower` and `upper` are the interval of the share.
         """
-        return _as_frame([self._range(i) for i in range(RANGES)], Range._fields, backend)
+        ranges = [self._range(position) for position in range(RANGES)]
+        columns = {name: [getattr(row, name) for row in ranges] for name in Range._fields}
+        return make_frame(columns, backend)
 
     # --- thresholds -------------------------------------------------------------------------------
 
-    def at_threshold(self, threshold: float) -> ThresholdFigures:
-        """Return what a threshold, in hundredths, would have done."""
+    def at_threshold(self, threshold: float) -> ThresholdPerformance:
+        """Return how well a threshold, in hundredths, works."""
+        # The factor is for thresholds such as 0.07, which times 100 is a little more than 7.
         first = math.ceil(check_number("threshold", threshold, minimum=0.0) * PARTS * (1 - 1e-12))
         hits, alarms = sum(self.positives[first:]), sum(self.negatives[first:])
         sensitivity = _share(hits, sum(self.positives))
         specificity = 1.0 - _share(alarms, sum(self.negatives))
-        return ThresholdFigures(
+        return ThresholdPerformance(
             threshold=first / PARTS,
             flagged=_share(hits + alarms, self.rows),
             sensitivity=sensitivity,
@@ -147,34 +153,36 @@ class Calibration:
             balanced_accuracy=0.5 * (sensitivity + specificity),
         )
 
-    def most_balanced(self) -> ThresholdFigures:
+    def most_balanced(self) -> ThresholdPerformance:
         """Return the threshold of the best mean of sensitivity and specificity.
 
         Of several, the one nearest to the prevalence, where it is for probabilities that are true.
         """
-        found = [self.at_threshold(part / PARTS) for part in range(1, PARTS)]
-        best = max(each.balanced_accuracy for each in found)
-        near = [each for each in found if each.balanced_accuracy >= best - 1e-12]
-        return min(near, key=lambda each: abs(each.threshold - self.prevalence))
+        choices = [self.at_threshold(part / PARTS) for part in range(1, PARTS)]
+        best = max(choice.balanced_accuracy for choice in choices)
+        near = [choice for choice in choices if choice.balanced_accuracy >= best - 1e-12]
+        return min(near, key=lambda choice: abs(choice.threshold - self.prevalence))
 
-    def advice(self, miss_costs: Sequence[float] = (1.0,)) -> dict[str, ThresholdFigures]:
-        """Return thresholds by what they are for.
+    def advice(self, miss_costs: Sequence[float] = (1.0,)) -> dict[str, ThresholdPerformance]:
+        """Return recommended thresholds by their purpose.
 
         Where missing the outcome costs c times as much as a false alarm, true probabilities are
         acted upon from 1 / (1 + c) on: 0.5 where both cost the same.
         """
-        found = {}
+        advice = {}
         for cost in miss_costs:
             threshold = 1.0 / (1.0 + check_number("miss_cost", cost))
             words = "as much as" if cost == 1 else f"{cost:g} times"
-            found[f"a miss costs {words} a false alarm"] = self.at_threshold(threshold)
-        return found | {"best balanced accuracy": self.most_balanced()}
+            advice[f"a miss costs {words} a false alarm"] = self.at_threshold(threshold)
+        return advice | {"best balanced accuracy": self.most_balanced()}
 
 
 def wilson(share: float, rows: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share of so many rows; NaN of none."""
+    """Return Wilson's interval of a share of `rows` rows; NaN if there are none."""
     if not rows:
         return math.nan, math.nan
+    # Wilson's, since the usual share +- z se has no width at all where none or all rows have the
+    # outcome, as in the ranges near 0 and 1 that matter most.
     z = float(ndtri(0.5 + CONFIDENCE / 2))
     # All of it times the rows, which may be so few, being weights, that their square is 0.
     middle = share * rows + z * z / 2
@@ -185,7 +193,3 @@ def wilson(share: float, rows: float) -> tuple[float, float]:
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
-
-
-def _as_frame(rows: Sequence[Any], names: Sequence[str], backend: Backend | None) -> Any:
-    return make_frame({name: [getattr(row, name) for row in rows] for name in names}, backend)

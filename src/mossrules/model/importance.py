@@ -6,7 +6,7 @@ As RuleFit defines it (Friedman and Popescu, 2008), for a rule of weight w and s
                    rule adds to a prediction, in the target's units
     of a feature   the sum over the rules that use it, each divided by its number of features
 
-What holds everywhere or nowhere moves no prediction apart from others, so it counts for nothing.
+A rule that holds everywhere or nowhere does not tell rows apart, so its importance is 0.
 """
 
 from __future__ import annotations
@@ -67,19 +67,20 @@ def column_shares(ruleset: RuleSet) -> FloatArray:
     return np.array(_by_feature(ruleset, ruleset.columns, _shares(_amounts(ruleset))))
 
 
-def importance_frame(kind: str, found: Sequence[Importance], backend: Backend | None) -> Any:
+def importance_frame(kind: str, items: Sequence[Importance], backend: Backend | None) -> Any:
     """Return importances as a data frame, with their names in the column `kind`."""
     return make_frame(
         {
-            kind: [each.name for each in found],
-            "importance": [each.importance for each in found],
-            "share": [each.share for each in found],
+            kind: [item.name for item in items],
+            "importance": [item.importance for item in items],
+            "share": [item.share for item in items],
         },
         backend,
     )
 
 
 def _amounts(ruleset: RuleSet) -> FloatArray:
+    # A rule is a variable of 0 and 1, whose variance is s (1 - s).
     support = ruleset.support
     return np.asarray(np.abs(ruleset.weights) * np.sqrt(support * (1.0 - support)))
 
@@ -93,7 +94,7 @@ def _shares(amounts: FloatArray) -> FloatArray:
 
 
 def _by_feature(ruleset: RuleSet, names: Sequence[str], per_rule: FloatArray) -> list[float]:
-    """Return what features have of a quantity of rules that is divided equally among theirs."""
+    """Return a quantity of rules by feature, each rule's divided equally among its features."""
     total = dict.fromkeys(names, 0.0)
     for rule, amount in zip(ruleset.rules, per_rule.tolist(), strict=True):
         for feature in rule.features:
@@ -105,8 +106,8 @@ def _ranked(
     names: Sequence[str], amounts: Sequence[float], shares: Sequence[float]
 ) -> list[Importance]:
     """Return importances by falling amount; those of one amount stay in their order."""
-    found = [
-        Importance(position, *each)
-        for position, each in enumerate(zip(names, amounts, shares, strict=True))
+    items = [
+        Importance(position, *values)
+        for position, values in enumerate(zip(names, amounts, shares, strict=True))
     ]
-    return sorted(found, key=lambda each: -each.importance)
+    return sorted(items, key=lambda item: -item.importance)

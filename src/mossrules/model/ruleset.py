@@ -1,7 +1,12 @@
-"""`RuleSet`: rules with weights and an intercept, and all that is needed to apply them."""
+"""`RuleSet`: rules with weights and an intercept, and all that is needed to apply them.
+
+The class keeps, checks and applies rules. What is made of them stands in modules of its own, which
+know rule sets by their attributes only: `explanation`, `importance` and the exports.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -11,34 +16,29 @@ import numpy as np
 from mossrules._common import check_number
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import AnyArray, BoolArray, FloatArray
-from mossrules.candidates.cuts import Binning
-from mossrules.candidates.rules import Rule
+from mossrules.candidates.cuts import BinnedColumn, Binning
+from mossrules.candidates.rules import Condition, Rule
 from mossrules.candidates.search import Candidates
 from mossrules.candidates.statistics import rule_columns
 from mossrules.data.chunks import RowRange
 from mossrules.data.columns import Label
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter
-from mossrules.model.calibration import Calibration, ThresholdFigures
-from mossrules.model.explanation import Explanation
-from mossrules.model.formatting import one_line
-from mossrules.model.html import to_html
+from mossrules.model.calibration import Calibration, ThresholdPerformance
+from mossrules.model.explanation import Explanation, Link, inverse_link
+from mossrules.model.export_json import from_json, to_json
+from mossrules.model.export_python import to_python
+from mossrules.model.export_sql import to_sql
+from mossrules.model.export_text import one_line, to_html, to_latex, to_markdown, to_text
 from mossrules.model.importance import feature_importances, importance_frame, rule_importances
-from mossrules.model.latex import to_latex
-from mossrules.model.link import Link, inverse_link
-from mossrules.model.python import to_python
-from mossrules.model.rows import used_columns, used_values
-from mossrules.model.sql import to_sql
-from mossrules.model.storage import from_json, to_json
-from mossrules.model.text import to_markdown, to_text
-from mossrules.model.values import check_condition
+from mossrules.model.values import used_columns, used_values
 
 __all__ = ["RuleSet"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RuleSet:
-    """Rules and what the prediction gains where each holds, in the target's own units.
+    """Rules, each with its effect on the prediction, in the target's own units.
 
     The prediction is the intercept plus the weights of the rules that hold, added in float64 in
     the order of `rules`: the same bits here, in `explain` and in exported programs.
@@ -46,13 +46,13 @@ class RuleSet:
     With `link="logit"` that sum is the log-odds of an outcome, and the prediction its probability,
     1 / (1 + exp(-sum)): each rule that holds multiplies the odds by the exponential of its weight.
 
-    Rules are put in the order in which someone who has to answer for them reads them: those that
-    move a prediction most come first (ties in the fixed order of the rules themselves).
+    Rules with the largest effects come first, since readers who have to answer for a rule set start
+    with them (ties are in the fixed order of the rules themselves).
 
-    Two rule sets are equal when they have the same rules, whatever the weights: the question of
-    stability is whether an analysis finds the same rules again. A rule refers to numbers by bin,
-    so equal rule sets of different data may differ in thresholds, and comparing is meaningful only
-    among analyses with the same `n_bins`. Compare `to_json()` to ask for the same in every bit.
+    Two rule sets are equal when they have the same rules, whatever the weights: recurrence is about
+    finding the same rules again. A rule refers to numbers by bin, so equal rule sets of different
+    data may differ in cut points, and a comparison is meaningful only among refits with the same
+    `n_bins`. Compare `to_json()` to ask for equality in every bit.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class RuleSet:
         Distinct rules, in any order, with one entry of `weights`, `support` and `proportion` for
         each.
     weights
-        What the prediction gains where the rule holds.
+        Effect of each rule: what it adds to the prediction where it holds.
     intercept
         The prediction where no rule holds.
     binning
@@ -68,9 +68,9 @@ class RuleSet:
     columns
         Names of all columns of the training table, by which arrays are read.
     support
-        Share of the training rows (of their weight) on which each rule holds.
+        Coverage: share of the training rows (of their weight) where each rule holds.
     proportion
-        Share of the trees that contained each rule.
+        Tree frequency: share of the trees that contain each rule.
     target
         Name of the target, if it has one.
     link
@@ -78,7 +78,7 @@ class RuleSet:
     outcome
         With "logit", the class whose probability is predicted.
     calibration
-        With "logit", training rows by their prediction and by what was seen.
+        With "logit", training rows by their prediction and by their outcome.
 
     Examples
     --------
@@ -110,16 +110,18 @@ class RuleSet:
     def __post_init__(self) -> None:
         _check_link(self.link, self.outcome, self.calibration)
         rules = tuple(self.rules)
-        weights = _numbers("weights", self.weights, len(rules)) + 0.0  # there is no -0.0 in a sum
+        # Adding 0.0 makes 0.0 of -0.0: a sum has none, and exports would write "-0.0".
+        weights = _numbers("weights", self.weights, len(rules)) + 0.0
         shares = {
             name: _shares(name, getattr(self, name), len(rules))
             for name in ("support", "proportion")
         }
         intercept = float(_numbers("intercept", [self.intercept], 1)[0]) + 0.0
         _check_rules(rules, self.binning, tuple(self.columns))
+        # Canonical whatever the order given, so that sums of floats, and exports, are the same too.
         order = sorted(range(len(rules)), key=lambda i: (-abs(weights[i]), rules[i].sort_key))
         used = {feature for rule in rules for feature in rule.features}
-        settled: dict[str, object] = {
+        canonical: dict[str, object] = {
             "rules": tuple(rules[i] for i in order),
             "weights": _frozen(weights[order]),
             "intercept": intercept,
@@ -129,7 +131,7 @@ class RuleSet:
             "columns": tuple(self.columns),
             **{name: _frozen(values[order]) for name, values in shares.items()},
         }
-        for name, value in settled.items():
+        for name, value in canonical.items():
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -156,7 +158,7 @@ class RuleSet:
         candidates
             Of `find_candidates`, or of an estimator.
         positions, weights
-            Of the chosen rules, as in `Solution.support`, and what the prediction gains by each.
+            Of the chosen rules, as in `Solution.support`, and their effects.
         intercept, target, link, outcome, calibration
             As in `RuleSet`.
         """
@@ -228,11 +230,11 @@ class RuleSet:
         return np.asarray(inverse_link(self.link, self.decision_function(X)), dtype=np.float64)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities that the outcome is not there, and that it is: (rows, 2)."""
+        """Return the probabilities that the outcome does not occur, and that it does: (rows, 2)."""
         if self.link != "logit":
             raise InvalidParameter("These rules predict a number and no probability; call predict.")
-        there = self.predict(X)
-        return np.column_stack([1.0 - there, there])
+        probability = self.predict(X)
+        return np.column_stack([1.0 - probability, probability])
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the intercept plus the weights of the rules that hold, for each row of a table.
@@ -241,6 +243,8 @@ class RuleSet:
         """
         table = used_columns(X, self.binning, self.columns)
         totals = np.full(table.n_rows, self.intercept)
+        # One rule after the other. A product of matrices would be shorter and might be faster, but
+        # it adds in an order of its own, so that exports could not give the same bits.
         for rows, holds in self._activations(table):
             part = totals[rows.start : rows.stop]
             for weight, where in zip(self.weights, holds, strict=True):
@@ -252,11 +256,11 @@ class RuleSet:
         return self._holds(used_columns(X, self.binning, self.columns))
 
     def explain(self, row: Any, *, threshold: float = 0.5) -> Explanation:
-        """Return which rules hold for one row and what each adds to its prediction.
+        """Return which rules hold for one row, and the effect of each on its prediction.
 
         The row is a mapping from names to values, a pandas Series, a sequence of the values of all
-        columns of training, or a table of one row. With the link "logit", what is said of a
-        decision is for acting on probabilities of at least `threshold`.
+        columns of training, or a table of one row. With the link "logit", it also says what to
+        decide when one acts on probabilities of at least `threshold`.
         """
         holds = self._holds(used_values(row, self.binning, self.columns))[0]
         return Explanation(
@@ -273,7 +277,7 @@ class RuleSet:
         )
 
     def thresholds(self, *miss_costs: float, backend: Backend | None = None) -> Any:
-        """Return thresholds of the probability and what each would have done on training rows.
+        """Return thresholds of the probability, and how well each works on training rows.
 
         One for each cost of missing the outcome, in false alarms (1 if none is given), and the one
         of the best balanced accuracy. Columns: `purpose`, `threshold`, the share of rows `flagged`,
@@ -283,17 +287,17 @@ class RuleSet:
             raise InvalidParameter(
                 "These rules carry no predictions of training rows, by which thresholds are judged."
             )
-        found = self.calibration.advice(miss_costs or (1.0,))
-        columns: dict[str, list[Any]] = {"purpose": list(found)}
-        for name in ThresholdFigures._fields:
-            columns[name] = [getattr(each, name) for each in found.values()]
+        advice = self.calibration.advice(miss_costs or (1.0,))
+        columns: dict[str, list[Any]] = {"purpose": list(advice)}
+        for name in ThresholdPerformance._fields:
+            columns[name] = [getattr(performance, name) for performance in advice.values()]
         return make_frame(columns, backend)
 
     def _holds(self, table: Table) -> BoolArray:
-        found = np.empty((table.n_rows, len(self)), dtype=bool)
+        where = np.empty((table.n_rows, len(self)), dtype=bool)
         for rows, holds in self._activations(table):
-            found[rows.start : rows.stop] = holds.T
-        return found
+            where[rows.start : rows.stop] = holds.T
+        return where
 
     def _activations(self, table: Table) -> Iterator[tuple[RowRange, BoolArray]]:
         """Yield chunks of rows and whether each rule holds there: (rules, rows)."""
@@ -329,9 +333,9 @@ class RuleSet:
         With the link "logit", `odds_ratio` is what the odds are multiplied by where it holds. As a
         pandas frame, or polars or pyarrow by name.
         """
-        return make_frame(self.figures(), backend)
+        return make_frame(self.frame_columns(), backend)
 
-    def figures(self) -> dict[str, list[Any]]:
+    def frame_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame`."""
         columns = {
             "rule": self.texts,
@@ -445,9 +449,21 @@ def _check_rules(rules: tuple[Rule, ...], binning: Binning, columns: tuple[str, 
                 f"The rule '{one_line(str(rule))}' is not in canonical form; make it with Rule.of."
             )
         for condition in rule.conditions:
-            check_condition(condition, binning[condition.feature])
+            _check_condition(condition, binning[condition.feature])
             if condition.feature not in columns:
                 raise InvalidParameter(
                     f"Column {condition.feature!r} is used by a rule and not among the columns "
                     "of training; add it."
                 )
+
+
+def _check_condition(condition: Condition, column: BinnedColumn) -> None:
+    """Refuse a condition that its column cannot have, or that says nothing."""
+    # NaN equals nothing, so no value would ever be found among such levels.
+    if any(isinstance(level, float) and math.isnan(level) for level in column.levels):
+        raise InvalidParameter(
+            f"Column {column.name!r} has NaN among its levels; mark missing values as missing."
+        )
+    misfit = condition.misfit(column)
+    if misfit is not None:
+        raise InvalidParameter(f"The condition '{one_line(str(condition))}' {misfit}.")

@@ -21,8 +21,8 @@ from mossrules.candidates.cuts import Binning
 from mossrules.candidates.rules import Rule
 from mossrules.exceptions import MissingDependency, UnsupportedType
 from mossrules.model import RuleSet, RuleSets
-from mossrules.model.formatting import one_line
-from mossrules.model.link import Link
+from mossrules.model.explanation import Link
+from mossrules.model.export_text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,14 +26,13 @@ from mossrules.display.plots._axes import (
     write,
 )
 from mossrules.model import RuleSet
-from mossrules.model.formatting import format_amounts
+from mossrules.model.export_text import event_text, format_amounts
 from mossrules.model.importance import (
     Importance,
     feature_importances,
     importance_frame,
     rule_importances,
 )
-from mossrules.model.link import event_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

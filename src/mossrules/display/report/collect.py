@@ -42,7 +42,7 @@ from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint
 from mossrules.learning.stability_levels import read_shares
 from mossrules.model import RuleSet
-from mossrules.model.link import event_text
+from mossrules.model.export_text import event_text
 from mossrules.model.values import Interval, sorted_labels, value_test
 from mossrules.progress import StageListener
 from mossrules.solver import Solution

@@ -1,23 +1,29 @@
-"""Rule sets as Python: the source of one function that needs no library."""
+"""Rule sets as Python: the source of a function that needs no library.
+
+It adds the same doubles in the same order as `RuleSet.predict`, so sums are the same in every bit.
+Weights and cuts are written by `repr`, whose text Python reads back as the same double. Names of
+columns stand in the source as literals only, never as identifiers, whatever they are made of.
+"""
 
 from __future__ import annotations
 
 import builtins
 import keyword
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mossrules.candidates.cuts import BinnedColumn
 from mossrules.candidates.rules import Levels
 from mossrules.data.columns import NUMBERS, Label
 from mossrules.exceptions import InvalidParameter
-from mossrules.model.formatting import one_line
+from mossrules.model.export_text import one_line
 from mossrules.model.values import Interval, Test, sorted_labels, value_test
 
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
 
-__all__ = ["check_name", "to_python"]
+__all__ = ["classes_to_python", "to_python"]
 
 HEAD = '''\
 def {name}(row):
@@ -27,6 +33,8 @@ def {name}(row):
     """
 '''
 
+# pandas' NA and NaT are told by the names of their types: pandas is not imported for them. What
+# differs from itself is NaN.
 IS_MISSING = """\
     def is_missing(value):
         unknown = type(value).__name__ in ("NAType", "NaTType")
@@ -59,7 +67,7 @@ LABEL = """\
 
 """
 
-# Without an overflow for any sum.
+# Without an overflow for any sum: exp is only ever taken of what is not above 0.
 PROBABILITY = """\
     from math import exp
 
@@ -70,7 +78,7 @@ PROBABILITY = """\
 
 def to_python(ruleset: RuleSet, name: str) -> str:
     """Return the source of a function `name`."""
-    check_name(name)
+    _check_name(name)
     columns = ruleset.binning.columns
     variables = {column.name: f"v{number}" for number, column in enumerate(columns)}
     is_probability = ruleset.link == "logit"
@@ -83,17 +91,45 @@ def to_python(ruleset: RuleSet, name: str) -> str:
     if any(column.kind not in NUMBERS for column in columns):
         parts.append(LABEL)
     parts += [f"    {variables[column.name]} = {_read(column)}\n" for column in columns]
+    # One `if` for each rule, with its text above it: the source is to be read and audited too. A
+    # loop over a table of rules would be shorter and say nothing to a reader.
     parts.append(f"    total = {ruleset.intercept!r}\n")
     weights = ruleset.weights.tolist()
     for rule, text, weight in zip(ruleset.rules, ruleset.texts, weights, strict=True):
-        tests = [value_test(each, ruleset.binning[each.feature]) for each in rule.conditions]
+        tests = [
+            value_test(condition, ruleset.binning[condition.feature])
+            for condition in rule.conditions
+        ]
         holds = " and ".join(_test(test, variables[test.feature]) for test in tests)
         parts.append(f"    # {one_line(text)}\n    if {holds}:\n        total += {weight!r}\n")
     return "".join([*parts, PROBABILITY if is_probability else "    return total\n"])
 
 
-def check_name(name: str) -> None:
-    """Refuse what cannot be the name of a function."""
+def classes_to_python(by_class: Mapping[Label, RuleSet], name: str, minimum: float) -> str:
+    """Return the source of a function `name` from a row to a dict of the classes' probabilities.
+
+    A probability counts for no less than `minimum`.
+    """
+    _check_name(name)
+    parts = [
+        to_python(ruleset, f"{name}_{number}") for number, ruleset in enumerate(by_class.values())
+    ]
+    calls = "".join(
+        f"        {label!r}: max({name}_{number}(row), {minimum!r}),\n"
+        for number, label in enumerate(by_class)
+    )
+    parts.append(
+        f"def {name}(row):\n"
+        '    """Return the probability of each class for a row, as a dict."""\n'
+        f"    alone = {{\n{calls}    }}\n"
+        "    total = sum(alone.values())\n"
+        "    return {label: value / total for label, value in alone.items()}\n"
+    )
+    return "\n\n".join(parts)
+
+
+def _check_name(name: str) -> None:
+    """Refuse what cannot be the name of a function, or would hide what the function calls."""
     if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
         raise InvalidParameter(
             f"name is {name!r}; pass an identifier that is not a word of Python itself."
@@ -112,7 +148,9 @@ def _test(test: Test, variable: str) -> str:
 
 
 def _interval(test: Interval, variable: str) -> str:
-    """Return a test that NaN, which no comparison holds for, fails unless it says otherwise."""
+    """Return a test of a number, which fails for NaN unless missing values pass."""
+    # No comparison holds for NaN, so bounds need no test for it beside them. `v == v` is for a
+    # condition that only missing values fail.
     match test.above, test.most:
         case None, None:
             inside = f"{variable} == {variable}"

@@ -11,12 +11,15 @@ What databases do not agree on, and what is done about it:
 * EXP. Some builds of SQLite have none. A probability is 1 / (1 + 1 / odds), and 1 / odds is a
   product of constants, one for each rule that holds.
 * Quotes. SQLite takes "name" for a string where there is no such column; `name` it does not.
+
+Sums are those of `RuleSet.predict` in every bit, and probabilities to the last digits but one, as
+programs differ in how they round exponentials. Tests run all of it in SQLite and in DuckDB.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -30,10 +33,10 @@ from mossrules.model.values import Interval, boolean_levels, sorted_labels, valu
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
 
-__all__ = ["DIALECTS", "dialect_of", "quoted", "table_name", "to_sql"]
+__all__ = ["DIALECTS", "classes_to_sql", "to_sql"]
 
 LARGEST = "1.7976931348623157e308"  # of the finite numbers; NaN is above it where there is NaN
-MOST_LOG_ODDS = 700.0  # whose exponential, and that of its opposite, is a double
+MAX_LOG_ODDS = 700.0  # whose exponential, and that of its opposite, is a double
 EXACT = 1 << 53  # whole numbers up to here are doubles
 EXACT_POWER = 22  # so are powers of ten up to this one
 
@@ -58,30 +61,55 @@ def to_sql(
     ruleset: RuleSet, table: str | Sequence[str] | None, dialect: str, keep: Sequence[str]
 ) -> str:
     """Return the prediction as an expression or, with a table, as a SELECT."""
-    speaker = dialect_of(dialect)
+    syntax = _dialect(dialect)
     if keep and table is None:
         raise InvalidParameter("keep names columns of a SELECT; pass the table as well.")
     is_probability = ruleset.link == "logit"
-    expression = (_probability if is_probability else _total)(ruleset, speaker)
+    expression = (_probability if is_probability else _total)(ruleset, syntax)
     if table is None:
         return expression
-    selected = [quoted(name, speaker) for name in keep]
+    selected = [_quoted(name, syntax) for name in keep]
     column = "probability" if is_probability else "prediction"
-    selected.append(f"{expression} AS {quoted(column, speaker)}")
-    return f"SELECT {', '.join(selected)}\nFROM {table_name(table, speaker)}"
+    selected.append(f"{expression} AS {_quoted(column, syntax)}")
+    return f"SELECT {', '.join(selected)}\nFROM {_table_name(table, syntax)}"
 
 
-def dialect_of(name: str) -> Dialect:
-    """Return a dialect by its name."""
+def classes_to_sql(
+    by_class: Mapping[Label, RuleSet], table: str | Sequence[str], dialect: str, keep: Sequence[str]
+) -> str:
+    """Return a SELECT with a column `probability of <class>` for each class.
+
+    Probabilities of single classes are columns of an inner query, so that each is computed once and
+    not again in the sum that all of them are divided by.
+    """
+    syntax = _dialect(dialect)
+    # Names that no column to keep has: more underscores than the longest has letters.
+    prefix = "_" * (1 + max(map(len, keep), default=0))
+    alone = [_quoted(f"{prefix}{number}", syntax) for number in range(len(by_class))]
+    kept = [_quoted(name, syntax) for name in keep]
+    inner = [
+        f"{_probability(ruleset, syntax)} AS {name}"
+        for ruleset, name in zip(by_class.values(), alone, strict=True)
+    ]
+    total = " + ".join(alone)
+    outer = [
+        f"{name} / ({total}) AS {_quoted(f'probability of {label}', syntax)}"
+        for label, name in zip(by_class, alone, strict=True)
+    ]
+    source = f"SELECT {', '.join([*kept, *inner])}\nFROM {_table_name(table, syntax)}"
+    return f"SELECT {', '.join([*kept, *outer])}\nFROM (\n{source}\n) AS {_quoted('t', syntax)}"
+
+
+def _dialect(name: str) -> Dialect:
     if name not in DIALECTS:
         raise InvalidParameter(f"dialect is {name!r}; choose one of {', '.join(DIALECTS)}.")
     return DIALECTS[name]
 
 
-def table_name(table: str | Sequence[str], dialect: Dialect) -> str:
+def _table_name(table: str | Sequence[str], dialect: Dialect) -> str:
     """Return the name of a table, which may have several parts."""
     names = [table] if isinstance(table, str) else table
-    return ".".join(quoted(name, dialect) for name in names)
+    return ".".join(_quoted(name, dialect) for name in names)
 
 
 def _total(ruleset: RuleSet, dialect: Dialect) -> str:
@@ -97,7 +125,7 @@ def _total(ruleset: RuleSet, dialect: Dialect) -> str:
 def _probability(ruleset: RuleSet, dialect: Dialect) -> str:
     """Return 1 / (1 + exp(-total)), with the exponential as a product of one factor per rule."""
     weights = ruleset.weights.tolist()
-    if abs(ruleset.intercept) + sum(map(abs, weights)) > MOST_LOG_ODDS:
+    if abs(ruleset.intercept) + sum(map(abs, weights)) > MAX_LOG_ODDS:
         return f"(1 / (1 + EXP(-{_total(ruleset, dialect)})))"  # a product might overflow
     factors = [f"CAST({weight_literal(math.exp(-ruleset.intercept))} AS DOUBLE PRECISION)"]
     for rule, weight in zip(ruleset.rules, weights, strict=True):
@@ -119,7 +147,7 @@ def _rule(rule: Rule, ruleset: RuleSet, dialect: Dialect) -> str:
         test = value_test(condition, column)
         if isinstance(test, Interval) and column.kind is Kind.BOOLEAN:
             test = boolean_levels(test)
-        name = quoted(test.feature, dialect)
+        name = _quoted(test.feature, dialect)
         parts.append(
             _interval(test, name, dialect)
             if isinstance(test, Interval)
@@ -164,7 +192,7 @@ def _levels(test: Levels, column: BinnedColumn, name: str) -> str:
 # --- literals -------------------------------------------------------------------------------------
 
 
-def quoted(name: str, dialect: Dialect) -> str:
+def _quoted(name: str, dialect: Dialect) -> str:
     """Return a name as an identifier, whatever is in it."""
     quote = dialect.quote
     return quote + _storable(name).replace(quote, 2 * quote) + quote

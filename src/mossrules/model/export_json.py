@@ -1,0 +1,339 @@
+"""Rule sets as JSON, to keep and to deploy: how they are written, checked and read.
+
+Numbers survive the round trip bit for bit: JSON writes the shortest text that reads back as the
+same double. Whatever is wrong with a text, reading it raises `InvalidFile` and nothing else.
+
+`ruleset.schema.json` is the published JSON schema, and what is published is what is checked: there
+is no second list of fields to keep in step. The part of the schema language that it is written in
+is checked here, in a few functions; `jsonschema` would be one more library to depend on. A change
+of the format needs a new version in the schema and here, and texts of older ones must still be
+read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mossrules._typing import FloatArray
+from mossrules.candidates.cuts import MAX_BINS, BinnedColumn, Binning
+from mossrules.candidates.rules import OPEN, Condition, Levels, Range, Rule
+from mossrules.checkpoint import parse_document
+from mossrules.data.columns import Kind, Label
+from mossrules.exceptions import InvalidFile, MossError
+from mossrules.model.calibration import Calibration
+from mossrules.model.values import sorted_labels
+
+if TYPE_CHECKING:
+    from mossrules.model.ruleset import RuleSet
+
+__all__ = [
+    "CLASSES_FORMAT",
+    "classes_from_json",
+    "classes_to_json",
+    "from_json",
+    "ruleset_schema",
+    "to_json",
+    "violation",
+]
+
+Schema = Mapping[str, Any]
+
+FORMAT, VERSION = "mossrules rule set", 1
+CLASSES_FORMAT, CLASSES_VERSION = "mossrules rule sets", 1
+INFINITIES = {"inf": math.inf, "-inf": -math.inf}
+REMEDY = "pass the whole text that to_json returned"
+
+
+def to_json(ruleset: RuleSet) -> str:
+    """Return a rule set as text."""
+    rows = zip(
+        ruleset.rules,
+        ruleset.weights.tolist(),
+        ruleset.support.tolist(),
+        ruleset.proportion.tolist(),
+        strict=True,
+    )
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "target": ruleset.target,
+        **_write_link(ruleset),
+        "intercept": ruleset.intercept,
+        "columns": list(ruleset.columns),
+        "named": ruleset.binning.named,
+        "features": [_write_feature(column) for column in ruleset.binning.columns],
+        "rules": [
+            {
+                "weight": weight,
+                "support": support,
+                "proportion": proportion,
+                "conditions": [_write_condition(condition) for condition in rule.conditions],
+            }
+            for rule, weight, support, proportion in rows
+        ],
+    }
+    return json.dumps(content, allow_nan=False, indent=2)
+
+
+def from_json(cls: type[RuleSet], text: str | bytes) -> RuleSet:
+    """Return the rule set of a text, or say what is wrong with it."""
+    content = parse_document(text, "The text", REMEDY, FORMAT, VERSION)
+    wrong = violation(content, ruleset_schema())
+    if wrong is not None:
+        raise InvalidFile(f"The rule set cannot be read, since {wrong}; {REMEDY}.")
+    features = tuple(_read_feature(feature) for feature in content["features"])
+    binning = Binning(features, content.get("named", True))
+    rules = tuple(
+        Rule(tuple(map(_read_condition, rule["conditions"]))) for rule in content["rules"]
+    )
+    try:
+        ruleset = cls(
+            rules=rules,
+            weights=_floats(content["rules"], "weight"),
+            intercept=float(content["intercept"]),
+            binning=binning,
+            columns=tuple(content["columns"]),
+            support=_floats(content["rules"], "support"),
+            proportion=_floats(content["rules"], "proportion"),
+            target=content["target"],
+            link=content.get("link", "identity"),
+            outcome=_read_outcome(content.get("outcome")),
+            calibration=_read_calibration(content.get("calibration")),
+        )
+    except MossError as reason:
+        brief = str(reason).rstrip(".")[:200]
+        raise InvalidFile(f"The rule set contradicts itself ({brief}); {REMEDY}.") from reason
+    # The constructor drops features that no rule uses and sorts the rest. To accept a text in which
+    # that changes something would be to hide that somebody has edited it by halves.
+    if ruleset.binning != binning:
+        raise InvalidFile(
+            "The rule set has features that no rule uses, or in another order than the columns; "
+            f"{REMEDY}."
+        )
+    return ruleset
+
+
+def classes_to_json(by_class: Mapping[Label, RuleSet]) -> str:
+    """Return the rule sets of several classes as text."""
+    parts = [json.loads(to_json(ruleset)) for ruleset in by_class.values()]
+    content = {"format": CLASSES_FORMAT, "version": CLASSES_VERSION, "rule_sets": parts}
+    return json.dumps(content, allow_nan=False, indent=2)
+
+
+def classes_from_json(text: str | bytes, read: Callable[[str], RuleSet]) -> dict[Label, RuleSet]:
+    """Return the rule sets of a text by class; `read` gives the rule set of the text of one."""
+    content = parse_document(text, "The text", REMEDY, CLASSES_FORMAT, CLASSES_VERSION)
+    parts = content.get("rule_sets")
+    if set(content) != {"format", "version", "rule_sets"} or not isinstance(parts, list):
+        raise InvalidFile(f"The JSON has other fields than rule sets have; {REMEDY}.")
+    # As text again, so that there is one way in, and one set of checks, for every rule set.
+    rulesets = [read(json.dumps(part)) for part in parts]
+    by_class = {ruleset.outcome: ruleset for ruleset in rulesets if ruleset.outcome is not None}
+    if len(by_class) < max(2, len(rulesets)) or any(each.link != "logit" for each in rulesets):
+        raise InvalidFile(f"The rule sets are not those of two classes or more; {REMEDY}.")
+    return by_class
+
+
+# --- what only rule sets with a link have ---------------------------------------------------------
+
+
+def _write_link(ruleset: RuleSet) -> dict[str, Any]:
+    """Return the fields that only a link other than "identity" needs."""
+    if ruleset.link == "identity":
+        return {}
+    outcome = ruleset.outcome
+    return {
+        "link": ruleset.link,
+        "outcome": None if outcome is None else _write_label(outcome),
+        **_write_calibration(ruleset.calibration),
+    }
+
+
+def _write_calibration(calibration: Calibration | None) -> dict[str, Any]:
+    if calibration is None:
+        return {}
+    names = ("positives", "negatives")
+    return {"calibration": {name: list(getattr(calibration, name)) for name in names}}
+
+
+def _read_calibration(content: Mapping[str, Any] | None) -> Calibration | None:
+    if content is None:
+        return None
+    return Calibration(tuple(content["positives"]), tuple(content["negatives"]))
+
+
+def _read_outcome(content: Any) -> Label | None:
+    return None if content is None else _read_label(content)
+
+
+def _floats(rules: Sequence[Mapping[str, Any]], field: str) -> FloatArray:
+    return np.array([float(rule[field]) for rule in rules], dtype=np.float64)
+
+
+# --- features and conditions ----------------------------------------------------------------------
+
+
+def _write_feature(column: BinnedColumn) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "kind": column.kind.value,
+        "cuts": list(column.cuts),
+        "levels": [_write_label(level) for level in column.levels],
+    }
+
+
+def _read_feature(content: Mapping[str, Any]) -> BinnedColumn:
+    name, kind = content["name"], Kind(content["kind"])
+    cuts = tuple(float(cut) for cut in content["cuts"])
+    levels = tuple(_read_label(level) for level in content["levels"])
+    wrong = None
+    if any(low >= high for low, high in pairwise(cuts)):
+        wrong = "cuts that do not increase"
+    elif len(set(levels)) < len(levels):
+        wrong = "a level twice"
+    elif (kind in (Kind.CATEGORICAL, Kind.ORDERED)) != bool(levels):
+        wrong = "levels, or none, unlike its kind"
+    elif kind is Kind.CATEGORICAL and (cuts or len(levels) > MAX_BINS):
+        wrong = f"cuts, or more than {MAX_BINS} levels"
+    elif kind is Kind.ORDERED and any(cut not in range(len(levels) - 1) for cut in cuts):
+        wrong = "cuts that are not between two levels"
+    if wrong is not None:
+        raise InvalidFile(f"Feature {name[:50]!r} has {wrong}; {REMEDY}.")
+    return BinnedColumn(name, kind, cuts, levels)
+
+
+def _write_condition(condition: Condition) -> dict[str, Any]:
+    if isinstance(condition, Range):
+        # Null and not OPEN, a number that means something to this program only.
+        return {
+            "feature": condition.feature,
+            "low": condition.low,
+            "high": None if condition.high == OPEN else condition.high,
+            "missing": condition.missing,
+        }
+    levels = [None if level is None else _write_label(level) for level in sorted_labels(condition)]
+    return {"feature": condition.feature, "levels": levels, "inside": condition.inside}
+
+
+def _read_condition(content: Mapping[str, Any]) -> Condition:
+    if "low" in content:
+        high = OPEN if content["high"] is None else int(content["high"])
+        return Range(content["feature"], int(content["low"]), high, content["missing"])
+    levels = [None if level is None else _read_label(level) for level in content["levels"]]
+    if len(set(levels)) < len(levels):
+        raise InvalidFile(
+            f"A condition on {content['feature'][:50]!r} has a level twice; {REMEDY}."
+        )
+    return Levels(content["feature"], frozenset(levels), content["inside"])
+
+
+def _write_label(level: Label) -> Any:
+    # An object, as a text would be taken for a label that says "inf".
+    if isinstance(level, float) and math.isinf(level):
+        return {"number": repr(level)}
+    return level
+
+
+def _read_label(content: Any) -> Label:
+    label: Label = INFINITIES[content["number"]] if isinstance(content, dict) else content
+    return label
+
+
+# --- the schema -----------------------------------------------------------------------------------
+
+
+@cache
+def ruleset_schema() -> Schema:
+    """Return the schema of rule sets as JSON."""
+    text = files("mossrules.model").joinpath("ruleset.schema.json").read_text(encoding="utf-8")
+    schema: Schema = json.loads(text)
+    return schema
+
+
+def violation(value: Any, schema: Schema, path: str = "") -> str | None:
+    """Return what is wrong with a JSON value and where, or None.
+
+    `schema` may use: $ref, anyOf, const, enum, type, minimum, maximum, required, properties,
+    additionalProperties (false), items, minItems, maxItems and uniqueItems (of strings).
+    """
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix("#/$defs/")
+        return violation(value, ruleset_schema()["$defs"][name], path)
+    return next(_violations(value, schema, path), None)
+
+
+def _violations(value: Any, schema: Schema, path: str) -> Iterator[str]:
+    where = path or "the whole"
+    reasons = [violation(value, choice, path) for choice in schema.get("anyOf", [])]
+    if reasons and all(reasons):
+        # What is wrong further inside tells more: the value was of that kind, but for this.
+        inside = (reason for reason in filter(None, reasons) if reason.startswith(f"{path}."))
+        yield next(inside, f"{where} is of none of the kinds it may be")
+    allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    if allowed is not None and not any(_is_same(value, each) for each in allowed):
+        yield f"{where} must be {' or '.join(map(json.dumps, allowed))}"
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(_is_kind(value, kind) for kind in kinds):
+        yield f"{where} must be of type {' or '.join(kinds)}"
+    elif _is_kind(value, "number"):
+        low, high = schema.get("minimum", value), schema.get("maximum", value)
+        if not low <= value <= high:
+            yield f"{where} must be between {low} and {high}"
+    elif isinstance(value, dict):
+        yield from _violations_of_object(value, schema, path)
+    elif isinstance(value, list):
+        yield from _violations_of_array(value, schema, path)
+
+
+def _violations_of_object(value: Mapping[str, Any], schema: Schema, path: str) -> Iterator[str]:
+    properties = schema.get("properties", {})
+    for name in schema.get("required", []):
+        if name not in value:
+            yield f"{path or 'the whole'} lacks {name!r}"
+    for name, field in value.items():
+        if name in properties:
+            reason = violation(field, properties[name], f"{path}.{name}".lstrip("."))
+            if reason is not None:
+                yield reason
+        elif schema.get("additionalProperties") is False:
+            yield f"{path or 'the whole'} has an unknown field {name[:50]!r}"
+
+
+def _violations_of_array(value: list[Any], schema: Schema, path: str) -> Iterator[str]:
+    minimum, maximum = schema.get("minItems", 0), schema.get("maxItems", len(value))
+    if not minimum <= len(value) <= maximum:
+        yield f"{path} must have {minimum} or more items and at most {maximum}"
+    for number, item in enumerate(value):
+        reason = violation(item, schema.get("items", {}), f"{path}[{number}]")
+        if reason is not None:
+            yield reason
+    if schema.get("uniqueItems") and len(set(value)) < len(value):
+        yield f"{path} has an item twice"
+
+
+def _is_kind(value: Any, kind: str) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    match kind:
+        case "number":
+            return is_number
+        case "integer":
+            # 3.0 is one to JSON, whose numbers have one type; int(value) would fail for infinity.
+            return is_number and value == value // 1
+        case "null":
+            return value is None
+    types = {"object": dict, "array": list, "string": str, "boolean": bool}
+    return isinstance(value, types[kind])
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    """Tell whether two JSON scalars are equal: true is not 1."""
+    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
