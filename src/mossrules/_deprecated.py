@@ -54,6 +54,7 @@ class Renamed:
     def __init__(self, new: str) -> None:
         self.new = new
         self.has_warned = False
+        self.__doc__ = f"The old name of `{new}`."
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
         self.old = name

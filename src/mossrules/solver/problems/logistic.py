@@ -142,10 +142,14 @@ class LogisticProblem(SelectionProblem):
         *,
         most_stable_feasible: IntArray | None = None,
     ) -> LogisticProblem:
-        """Return the problem of some of the rules, ascending; `fixed_in` are among them.
+        """Return the problem of some of the rules; limits `A z <= b` must not count groups.
 
-        Limits `A z <= b` must not count groups. `most_stable_feasible`, in positions of this
-        problem, is also that of the reduced one, if it is known and among the rules.
+        Parameters
+        ----------
+        rules, fixed_in
+            Positions of the rules to keep, ascending, and of those among them that are fixed in.
+        most_stable_feasible
+            Of this problem, if it is known and all of it is kept: it is also that of the other.
         """
         limits = self.constraints
         reduced = replace(
