@@ -11,6 +11,9 @@ __all__ = ["PACKAGE", "measure_imports"]
 
 PACKAGE = "mossrules"
 
+# Where strings that name modules may stand: public names, old names, displays, commands.
+DECLARED = ("mossrules", "mossrules._deprecated", "mossrules._display", "mossrules.cli._late")
+
 Graph = dict[str, set[str]]
 
 
@@ -31,20 +34,27 @@ def measure_imports(trees: Mapping[str, ast.Module]) -> dict[str, int]:
     own = sum(any(target.split(".")[0] == PACKAGE for target in each.targets) for each in late)
     written = _graph({name: _targets(imports) for name, imports in found.items()})
     top = {name: [each for each in imports if not each.late] for name, imports in found.items()}
-    everything = _graph({name: [*written[name], *strings[name]] for name in names})
-    cycle = max(len(each) for each in _components(everything).values())
+    hidden = {name: [] if name in DECLARED else strings[name] for name in names}
     return {
         "chain": _longest_chain(written),
         "top_chain": _longest_chain(
             _graph({name: _targets(imports) for name, imports in top.items()})
         ),
-        "cycle": cycle if cycle > 1 else 0,
+        "cycle": _largest_cycle(names, written, strings),
+        "hidden_cycle": _largest_cycle(names, written, hidden),
         "strings": sum(map(len, strings.values())),
         "string_files": sum(map(bool, strings.values())),
         "late": len(late),
         "late_own": own,
         "late_others": len(late) - own,
     }
+
+
+def _largest_cycle(names: set[str], written: Graph, strings: Mapping[str, list[str]]) -> int:
+    """Return how many modules import each other, by strings too; 0 where none do."""
+    everything = _graph({name: [*written[name], *strings[name]] for name in names})
+    largest = max(len(each) for each in _components(everything).values())
+    return largest if largest > 1 else 0
 
 
 def _imports(node: ast.AST, names: set[str], *, late: bool = False) -> Iterator[Import]:
