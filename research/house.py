@@ -21,7 +21,8 @@ along written imports, where modules in a cycle count all.
 For cycles, every string that is the name of a module is an import as well, whether it is passed to
 `import_module`, to a function around it or kept in a mapping; only the argument of `files`, which
 opens resources, is none. Names of modules may be declared in a few places, which research/_imports
-lists: the second figure leaves those out. Names that are put together when the program runs are not seen.
+lists: the second figure leaves those out. Names that are put together when the program runs are not
+seen.
 
 Late imports are import statements inside functions; calls of `import_module` are not among them.
 Private names are those of other objects of the package that lines with `noqa: SLF001` use, each
