@@ -67,7 +67,7 @@ from mossrules.exceptions import InvalidTable
 __all__ = ["Rows", "read_rows"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rows:
     """Rows to learn from: their columns, chunks to fold over, and the number of each row.
 
