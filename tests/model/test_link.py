@@ -8,7 +8,7 @@ import pytest
 
 from mossrules import RuleSet, RuleSets
 from mossrules.exceptions import InvalidFile, InvalidParameter
-from support.model_cases import many_rules, plain_values, records, wild_ruleset
+from support.model_cases import function_of, many_rules, plain_values, records, wild_ruleset
 from support.sql_engines import ENGINES, TABLE, run
 
 
@@ -22,13 +22,6 @@ def as_log_odds(ruleset, scale=1.0, outcome="'yes\n"):
         link="logit",
         outcome=outcome,
     )
-
-
-def defined(source, name="predict"):
-    """Return the function that exported Python defines."""
-    names = {}
-    exec(compile(source, "exported", "exec"), names)  # noqa: S102  our own
-    return names[name]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -45,7 +38,7 @@ def test_all_exports_give_the_probability(seed):
     again = RuleSet.from_json(ruleset.to_json())
     assert (again.link, again.outcome) == ("logit", ruleset.outcome)
     np.testing.assert_array_equal(again.predict(later), expected)
-    predict = defined(ruleset.to_python())
+    predict = function_of(ruleset)
     found = [predict(row) for row in records(later)]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     columns = {name: plain_values(later[name]) for name in later}
@@ -70,7 +63,7 @@ def test_exports_of_several_classes_give_all_probabilities():
     again = RuleSets.from_json(sets.to_json())
     assert list(again) == list(sets)
     np.testing.assert_array_equal(again.predict_proba(later), expected)
-    predict = defined(sets.to_python())
+    predict = function_of(sets)
     for row, probabilities in zip(records(later), expected, strict=True):
         np.testing.assert_allclose(list(predict(row).values()), probabilities, rtol=1e-12)
     columns = {name: plain_values(later[name]) for name in later}
@@ -100,8 +93,8 @@ def test_sql_needs_no_exponential_unless_log_odds_are_extreme():
     found = run("duckdb", columns, extreme.to_sql(TABLE, keep=["the_key"]))
     np.testing.assert_array_equal(found, 0.0)
     row = dict.fromkeys(extreme.columns, 1.0)
-    assert defined(extreme.to_python())(row) == 0.0
-    assert defined(replace(extreme, intercept=900.0).to_python())(row) == 1.0
+    assert function_of(extreme)(row) == 0.0
+    assert function_of(replace(extreme, intercept=900.0))(row) == 1.0
 
 
 def test_an_explanation_adds_up_to_log_odds():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import mossrules
 from mossrules import RuleSet, find_candidates
 from mossrules.candidates.cuts import BinnedColumn, Binning
-from mossrules.candidates.rules import OPEN, Levels, Range, Rule
+from mossrules.candidates.rules import Levels, Range, Rule
 from mossrules.data import columns
 from mossrules.data.columns import Kind
 from mossrules.exceptions import (
@@ -24,8 +24,7 @@ from mossrules.exceptions import (
     UnsupportedType,
 )
 from mossrules.model import Explanation
-from mossrules.model.values import Interval, boolean_levels, value_test
-from support.model_cases import HOSTILE, conditions, records, rulesets, wild_ruleset
+from support.model_cases import HOSTILE, records, rulesets, wild_ruleset
 from support.oracles import holds
 
 NUMBERS = BinnedColumn("age", Kind.NUMERIC, (18.0, 45.5))
@@ -455,59 +454,3 @@ def test_labels_that_are_numbers_may_be_given_as_numbers():
     for value, expected in [(2, 11.0), (2.0, 11.0), (None, 11.0), (math.nan, 11.0), (1, 10.0)]:
         assert ruleset.explain({"c": value}).prediction == expected
     assert ruleset.explain({"c": 7}).prediction == 10.0
-
-
-# --- tests on values ------------------------------------------------------------------------------
-
-
-@st.composite
-def _condition_and_column(draw):
-    levels = draw(st.lists(st.text(max_size=3), min_size=1, max_size=5, unique=True))
-    column = draw(
-        st.sampled_from(
-            [
-                NUMBERS,
-                FLAGS,
-                BinnedColumn("c", Kind.CATEGORICAL, levels=tuple(levels)),
-                BinnedColumn(
-                    "o", Kind.ORDERED, tuple(map(float, range(len(levels) - 1))), tuple(levels)
-                ),
-            ]
-        )
-    )
-    return draw(conditions(column)), column
-
-
-@settings(deadline=None)
-@given(_condition_and_column())
-def test_tests_on_values_agree_with_codes(drawn):
-    """What exporters translate accepts the values whose codes the condition accepts."""
-    condition, column = drawn
-    accepted = condition.accepts(column)
-    test = value_test(condition, column)
-    if isinstance(test, Interval):
-        for value in (-1e9, 0.0, 1.0, *column.cuts, *np.nextafter(column.cuts, np.inf)):
-            code = 1 + sum(value > cut for cut in column.cuts)
-            assert test.accepts(value) == accepted[code]
-        assert test.missing == accepted[0]
-        if column is FLAGS:
-            levels = boolean_levels(test)
-            for value in (False, True):
-                assert ((value in levels.levels) == levels.inside) == accepted[1 + value]
-            assert ((None in levels.levels) == levels.inside) == accepted[0]
-        return
-    unseen = column.n_values + 1 if column.kind is Kind.CATEGORICAL else 0
-    for level in (*column.levels, None, "never seen"):
-        expected = accepted[column.code_of_level.get(level, unseen)]
-        assert ((level in test.levels) == test.inside) == expected
-
-
-def test_open_ranges_have_no_bound():
-    """The first and the last bin are open to their side; an empty range lets no number pass."""
-    assert value_test(Range("age", high=1), NUMBERS) == Interval("age", None, 18.0, missing=False)
-    assert value_test(Range("age", low=3), NUMBERS) == Interval("age", 45.5, None, missing=False)
-    assert value_test(Range("age", 2, 2), NUMBERS) == Interval("age", 18.0, 45.5, missing=False)
-    nothing = value_test(Range("age", 1, 0, missing=True), NUMBERS)
-    assert nothing == Interval("age", None, None, missing=True, present=False)
-    assert not nothing.accepts(1.0)
-    assert value_test(Range("age", 1, OPEN), NUMBERS).accepts(1.0)

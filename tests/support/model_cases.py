@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 
 import numpy as np
@@ -236,3 +237,30 @@ def many_rules(n: int, *, name: str = "x{}", scale: float = 10.0, target=None, s
         proportion=rng.uniform(0.0, 0.1, n),
         target=target,
     )
+
+
+# --- whole rule sets ------------------------------------------------------------------------------
+
+
+def on_names(names, target="cost", **changes):
+    """Return a rule set with one rule for each name, of weights 1, 2, ..."""
+    n = len(names)
+    return RuleSet(
+        rules=tuple(Rule.of([Range(name, low=2)]) for name in names),
+        weights=changes.pop("weights", np.arange(1.0, n + 1)),
+        intercept=changes.pop("intercept", 10.0),
+        binning=Binning(tuple(BinnedColumn(name, Kind.NUMERIC, (0.5,)) for name in names)),
+        columns=tuple(names),
+        support=np.full(n, 0.391),
+        proportion=np.full(n, 0.076),
+        target=target,
+    )
+
+
+def function_of(ruleset, name="predict"):
+    """Execute the exported source, with nothing but built-ins, and return the function."""
+    source = ruleset.to_python(name)
+    assert not [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import)]
+    names = {}
+    exec(compile(source, "exported", "exec"), names)  # noqa: S102  our own export
+    return names[name]
