@@ -34,7 +34,7 @@ from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.candidates.search import resolve_seed
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter, UnsupportedType
-from mossrules.model import RuleSet
+from mossrules.model.ruleset import RuleSet
 
 __all__ = [
     "SAME_ROWS",

@@ -15,7 +15,7 @@ from mossrules._typing import FloatArray
 from mossrules.data.table import Table
 from mossrules.evaluation.agreement import SAME_ROWS, Agreement, Estimate, Identity, Measure
 from mossrules.exceptions import InvalidParameter
-from mossrules.model import RuleSet
+from mossrules.model.ruleset import RuleSet
 from mossrules.solver import Status
 
 __all__ = [

@@ -25,7 +25,7 @@ from mossrules.evaluation.results import FAILED, LearnerFold
 from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
 from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.method import RuleMethod
-from mossrules.model import RuleSet
+from mossrules.model.ruleset import RuleSet
 from mossrules.solver import Status
 
 __all__ = ["Fold", "Learner", "Source", "check_prepare", "read_learners"]

@@ -25,7 +25,7 @@ from mossrules.evaluation.learners import Learner
 from mossrules.evaluation.metrics import METRICS
 from mossrules.evaluation.results import LearnerFold
 from mossrules.exceptions import InvalidFile
-from mossrules.model import RuleSet
+from mossrules.model.ruleset import RuleSet
 
 __all__ = ["Record"]
 

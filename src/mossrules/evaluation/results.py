@@ -18,7 +18,7 @@ from mossrules.evaluation.agreement import SAME_ROWS, Agreement, Estimate, Ident
 from mossrules.evaluation.frontier_evaluation import MEASURES, standard_error
 from mossrules.evaluation.metrics import LABELS, LARGER_IS_BETTER, METRICS
 from mossrules.exceptions import InvalidParameter
-from mossrules.model import RuleSet
+from mossrules.model.ruleset import RuleSet
 
 __all__ = ["FAILED", "Evaluation", "LearnerFold", "LearnerSummary"]
 

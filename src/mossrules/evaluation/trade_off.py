@@ -25,7 +25,7 @@ from mossrules.learning.fit import Settings, build_problem, rule_set_of, solve_f
 from mossrules.learning.log_loss import LogLoss
 from mossrules.learning.method import RuleMethod
 from mossrules.learning.stability_levels import at_stability, read_shares
-from mossrules.model import RuleSet
+from mossrules.model.ruleset import RuleSet
 from mossrules.solver import Snapshot, Solution, Status
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.search.branch_and_bound import compile_kernels

@@ -30,7 +30,7 @@ from mossrules.learning.stability_levels import (
     read_shares,
     stability_floors,
 )
-from mossrules.model import RuleSet
+from mossrules.model.ruleset import RuleSet
 from mossrules.solver import Options, Snapshot, Solution, Status, solve
 from mossrules.solver.options import Method
 from mossrules.solver.problems.selection import SelectionProblem

@@ -31,8 +31,8 @@ from mossrules.constraints import apply_constraints, check_constraints
 from mossrules.data.columns import Label
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.objective import Objective, Score, no_rules
-from mossrules.model import RuleSet
 from mossrules.model.calibration import Calibration
+from mossrules.model.ruleset import RuleSet
 from mossrules.patterns import Patterns
 from mossrules.solver import LogisticProblem, Solution
 from mossrules.solver.problems.selection import SelectionProblem

@@ -13,7 +13,7 @@ import numpy as np
 
 from mossrules._typing import FloatArray
 from mossrules.candidates.search import Candidates
-from mossrules.model import RuleSet
+from mossrules.model.ruleset import RuleSet
 from mossrules.solver import Report, Solution, Status
 from mossrules.solver.problems.selection import SelectionProblem
 

@@ -21,7 +21,7 @@ from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates.search import Candidates
 from mossrules.constraints import apply_constraints, check_constraints
 from mossrules.learning.objective import Objective, Score, no_rules
-from mossrules.model import RuleSet
+from mossrules.model.ruleset import RuleSet
 from mossrules.solver import Problem, Solution
 from mossrules.solver.kernels.linalg import solve_in_order
 from mossrules.solver.kernels.signed import signed_weights
