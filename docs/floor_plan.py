@@ -11,6 +11,8 @@ import tomllib
 from html import escape
 from pathlib import Path
 
+from mossrules._late import MODULES
+
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "floor_plan.svg"
 PACKAGE = ROOT / "src" / "mossrules"
@@ -45,6 +47,8 @@ def uses_of(room: str) -> list[str]:
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
                 node.body = [ast.Pass()]
         modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        if any("import _late" in ast.unparse(node) for node in ast.walk(tree)):
+            modules += MODULES.values()
         found |= {module.split(".")[1] for module in modules if module.startswith("mossrules.")}
     return [other for other in rooms() if other in found - {room}]
 

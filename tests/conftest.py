@@ -26,4 +26,4 @@ def research_commands(monkeypatch):
     project = Path(__file__).parents[1] / "research" / "pyproject.toml"
     declared = tomllib.loads(project.read_text("utf-8"))["project"]["entry-points"][group]
     added = [EntryPoint(name, value, group) for name, value in declared.items()]
-    monkeypatch.setattr("mossrules.cli._app.entry_points", lambda **_: added)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: added)

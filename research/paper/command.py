@@ -13,7 +13,7 @@ import typer
 
 from mossrules._signals import stopped_status
 from mossrules.cli import _options as options
-from mossrules.cli._console import errors, print_line, print_plain, progress
+from mossrules.cli._output import errors, print_line, print_plain, progress
 from mossrules.exceptions import InvalidFile, InvalidParameter
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 import os
 import sys
 
+from mossrules import _late as late
 from mossrules._signals import ignore_signals, install_handlers, stopped_status
 
 __all__ = ["main"]
@@ -16,9 +17,7 @@ def main() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115  to the end
     try:
         try:
-            from mossrules.cli import main as run  # noqa: PLC0415  it takes a while
-
-            run()
+            late.cli.main()  # loaded only now: that takes a while, in which Ctrl-C may come
         finally:
             ignore_signals()
     except KeyboardInterrupt:

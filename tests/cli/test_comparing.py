@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from mossrules import MossClassifier, MossRegressor, cli
 from mossrules.baselines import SirusClassifier
 from mossrules.baselines.registry import METHODS, make_methods
-from mossrules.cli import _console
-from mossrules.cli.compare import LearnerName
+from mossrules.cli import _output
+from mossrules.cli.compare import MethodName
 from mossrules.constraints import (
     AtMostFeatures,
     AtMostPerFeature,
@@ -63,7 +63,7 @@ def run(command, data, *arguments):
 
 def test_the_names_of_methods_are_those_of_the_registry():
     """All methods of the library can be asked for, and are by default."""
-    assert [each.value for each in LearnerName] == list(METHODS)
+    assert [each.value for each in MethodName] == list(METHODS)
 
 
 def test_a_comparison_is_that_of_the_library(data, table):
@@ -290,6 +290,6 @@ def test_progress_is_shown_to_people_only(data, monkeypatch):
     arguments = ["--folds", "2", "--learner", "sirus"]
     assert run("compare", data, *arguments).stderr == ""
     shown = io.StringIO()
-    monkeypatch.setattr(_console, "errors", Console(file=shown, force_terminal=True))
+    monkeypatch.setattr(_output, "errors", Console(file=shown, force_terminal=True))
     run("compare", data, *arguments)
     assert "learning on folds" in shown.getvalue()

@@ -3,8 +3,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from mossrules import RuleSet, __version__, cli
-from mossrules.cli import _installation as doctor
+from mossrules import RuleSet, __version__, cli, solver
+from mossrules.cli import doctor
 from mossrules.exceptions import InvalidFile
 
 
@@ -42,7 +42,7 @@ def test_what_is_wrong_is_named_and_fails(monkeypatch):
 def test_a_missing_extra_is_a_note_and_a_missing_requirement_a_fault(monkeypatch):
     """Both say what to do."""
     asked = ["numpy>=2.0", "nosuchthing>=1", "nosuchextra>=2; extra == 'plot'"]
-    monkeypatch.setattr(doctor, "requires", lambda _: asked)
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: asked)
     monkeypatch.setattr(doctor, "SELF_TESTS", {})
     found = {each.about: each for each in doctor.examine()}
     assert (found["numpy"].state, found["nosuchthing"].state) == ("good", "bad")
@@ -62,11 +62,11 @@ def test_a_cache_that_is_not_there_is_a_note(monkeypatch, tmp_path):
 
 def test_a_method_that_finds_less_is_found_out(monkeypatch):
     """The self-test of solvers is no formality."""
-    solve = doctor.solve
+    solve = solver.solve
 
     def spoilt(problem, method, options):
         return solve(problem.at(problem.max_stability), method, options)
 
-    monkeypatch.setattr(doctor, "solve", spoilt)
+    monkeypatch.setattr(solver, "solve", spoilt)
     with pytest.raises(AssertionError, match="can be had"):
         doctor.SELF_TESTS["self-test: cutting plane"]()

@@ -15,7 +15,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.metrics import r2_score
 
 from mossrules import Frontier, MossRegressor, RuleSet
-from mossrules.cli import _console
+from mossrules.cli import _output
 from support.commands import run
 
 QUICK = ["--n-trees", "40", "--max-rules", "4"]
@@ -341,7 +341,7 @@ def test_progress_is_shown_to_people_only(folder, monkeypatch, tmp_path):
     """On a terminal the other stream tells how far the work is; otherwise it is silent."""
     assert fit(folder / "data.csv").stderr == ""
     shown = io.StringIO()
-    monkeypatch.setattr(_console, "errors", Console(file=shown, force_terminal=True))
+    monkeypatch.setattr(_output, "errors", Console(file=shown, force_terminal=True))
     result = fit(folder / "data.csv", "-o", tmp_path / "m.json", "--json")
     assert "choosing rules" in shown.getvalue()
     json.loads(result.stdout)

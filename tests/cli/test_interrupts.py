@@ -25,7 +25,6 @@ import mossrules
 from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet, _signals, cli
 from mossrules.data.files import delimited, read_file
 from mossrules.display.report import collect
-from mossrules.estimators import moss
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.frontier import solve_frontier
 from mossrules.solver import Options, Status, solve
@@ -264,7 +263,7 @@ def test_an_interrupted_frontier_is_not_kept_for_the_next_call(monkeypatch):
     part = model.frontier(6, progress=interrupt_after(1))
     assert part.interrupted
     assert len(part.entries) < len(model.frontier(6).entries)
-    monkeypatch.setattr(MossRegressor, "_solve_frontier", lambda *_, **__: part)
+    monkeypatch.setattr("mossrules.learning.fit.solve_frontier", lambda *_, **__: part)
     with pytest.raises(KeyboardInterrupt):
         collect(model, cv=None)
 
@@ -277,7 +276,7 @@ def test_an_interrupt_ends_the_search_for_all_classes(monkeypatch):
         found.append(solve(*arguments))
         return replace(found[-1], status=Status.INTERRUPTED)
 
-    monkeypatch.setattr(moss, "solve", interrupted)
+    monkeypatch.setattr("mossrules.learning.fit.solve", interrupted)
     X, y = wild_table(1, n=60)
     model = MossClassifier(3, n_trees=10, random_state=0)
     with pytest.warns(SolveLimitWarning), pytest.raises(KeyboardInterrupt):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import mossrules
+from mossrules import _late
 
 PACKAGE = Path(mossrules.__file__).parent
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
@@ -74,10 +75,38 @@ def imports_by_string(path):
 
 
 def test_modules_of_the_package_are_imported_by_a_string_in_one_place():
-    """Upward edges are declared in `_display`; what else looks names up are the public ones."""
-    allowed = {"mossrules.__init__", "mossrules._deprecated", "mossrules._display"}
+    """Upward edges are declared in `_display`, and what the command line loads late in `_late`.
+
+    What else looks names up are the public ones.
+    """
+    allowed = {f"mossrules.{name}" for name in ("__init__", "_deprecated", "_display", "_late")}
     by_string = {name for name, path in MODULES.items() if imports_by_string(path)} - allowed
     assert by_string == set()
+
+
+def test_what_the_command_line_loads_late_is_listed_for_mypy_too():
+    """`_late` has the same names in both of its lists."""
+    tree = ast.parse(Path(_late.__file__).read_text())
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for node in block.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    listed = {}
+    for node in imports:
+        home = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+        listed |= {alias.asname or alias.name: f"{home}{alias.name}" for alias in node.names}
+    assert listed == _late.MODULES
+
+
+def test_nothing_is_imported_inside_functions_but_optional_packages():
+    """A late import of a module of the package is a line of `_late`."""
+    late = [
+        (module, node.lineno)
+        for module, path in MODULES.items()
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(function)
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and "mossrules" in ast.unparse(node)
+    ]
+    assert late == []
 
 
 def test_no_modules_import_each_other_in_a_ring():

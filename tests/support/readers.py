@@ -21,7 +21,7 @@ from sklearn.linear_model import LinearRegression
 
 from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet
 from mossrules.baselines import SirusRegressor
-from mossrules.cli._tables import as_csv
+from mossrules.cli._output import as_csv
 from mossrules.cli.predict import predicted_columns, read_features, read_model
 from mossrules.data.files import read_file, scan_files
 from mossrules.data.table import Table

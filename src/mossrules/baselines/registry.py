@@ -1,6 +1,6 @@
 """The methods that are compared, said once: for the command line, the report and research.
 
-To add one, add a `Baseline` here and its name to `mossrules.cli.compare.LearnerName`, which has to
+To add one, add a `Baseline` here and its name to `mossrules.cli.compare.MethodName`, which has to
 be known before anything is loaded; a test holds the two together.
 """
 

@@ -1,16 +1,23 @@
-"""The command line: parses, calls the library, prints. No mathematics here."""
+"""The command line: parses, calls the library, prints. No mathematics here.
 
+Each command has a module of its name, which holds its options, what it prints and its JSON. What
+several commands share is in `_options` (options), `_learning` (from a file to a model) and
+`_output` (printing, tables, figures). Heavy modules are loaded when used, by `mossrules._late`.
+"""
+
+from mossrules.cli import compare, demo, doctor, fit, frontier, predict, report, stability
 from mossrules.cli._app import app, main
-from mossrules.cli.compare import compare
-from mossrules.cli.demo import demo
-from mossrules.cli.doctor import doctor
-from mossrules.cli.fit import fit
-from mossrules.cli.frontier import frontier
-from mossrules.cli.predict import predict
-from mossrules.cli.report import report
-from mossrules.cli.stability import stability
 
 __all__ = ["app", "main"]
 
-for command in (demo, fit, predict, frontier, report, stability, compare, doctor):
+for command in (  # in the order in which help lists them
+    demo.demo,
+    fit.fit,
+    predict.predict,
+    frontier.frontier,
+    report.report,
+    stability.stability,
+    compare.compare,
+    doctor.doctor,
+):
     app.command()(command)

@@ -7,42 +7,47 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 from typer.core import TyperGroup
 
+from mossrules import _late as late
+from mossrules._common import cached_property
 from mossrules._signals import ToldStatus, interrupted_by, stopped_status
 from mossrules._version import __version__
-from mossrules.cli._console import errors, out
+from mossrules.cli._options import ARGUMENTS
+from mossrules.cli._output import errors, out
 from mossrules.exceptions import MissingDependency, MixedColumnWarning, MossError, SolveLimitWarning
 
-__all__ = ["ARGUMENTS", "app", "main"]
+__all__ = ["app", "main"]
 
 NO_THREAD = "can't start new thread"  # as Python says where there is no memory for one
-ARGUMENTS = "mossrules.arguments"  # what was typed, among the contexts' own figures
-
-
+STYLES = {"error": "bold red", "stopped": "bold yellow", "warning": "bold yellow"}
 COMMANDS = "mossrules.commands"  # entry points of other distributions: functions, as commands here
 FROM_CLONE = {  # what a clone of the repository adds, and its folder
     "reproduce": "research",
 }
 
 
-class _OneSentence(TyperGroup):
+class _Commands(TyperGroup):
     """Commands that say what is wrong in one sentence; an error is a failing exit too."""
 
+    @cached_property
+    def _added(self) -> dict[str, late.metadata.EntryPoint]:
+        """The commands that other distributions add."""
+        return {entry.name: entry for entry in late.metadata.entry_points(group=COMMANDS)}
+
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *_installed()]
+        return [*super().list_commands(ctx), *self._added]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         # Our own come first: looking for others reads the metadata of all that is installed.
         command = super().get_command(ctx, cmd_name)
         if command is not None:
             return command
-        if entry := _installed().get(cmd_name):
+        if entry := self._added.get(cmd_name):
             return _as_command(cmd_name, entry.load())
         if cmd_name in FROM_CLONE:
             raise MissingDependency(
@@ -63,25 +68,20 @@ class _OneSentence(TyperGroup):
             try:
                 result = super().invoke(ctx)
             except MossError as error:
-                _say(("error: ", "bold red"), error)
+                _tell("error", error)
                 raise typer.Exit(1) from None
             except (MemoryError, RuntimeError) as error:
                 if isinstance(error, RuntimeError) and str(error) != NO_THREAD:
                     raise
-                _say(("error: ", "bold red"), f"There is not enough memory ({_first(error)}).")
+                _tell("error", f"There is not enough memory ({_first(error)}).")
                 raise typer.Exit(1) from None
             except KeyboardInterrupt:
-                _say(("stopped: ", "bold yellow"), "interrupted before it was done.")
+                _tell("stopped", "interrupted before it was done.")
                 raise typer.Exit(stopped_status()) from None
             if interrupted_by() is not None:  # and the search has made a result of what it had
-                _say(("stopped: ", "bold yellow"), "interrupted; this is the result so far.")
+                _tell("stopped", "interrupted; this is the result so far.")
                 raise typer.Exit(stopped_status())
             return result
-
-
-def _installed() -> dict[str, EntryPoint]:
-    """Return the commands that other distributions add."""
-    return {entry.name: entry for entry in entry_points(group=COMMANDS)}
 
 
 def _as_command(name: str, function: Callable[..., Any]) -> Any:
@@ -92,12 +92,12 @@ def _as_command(name: str, function: Callable[..., Any]) -> Any:
 
 
 def _show_warning(message: Warning | str, *_where: object) -> None:
-    _say(("warning: ", "bold yellow"), message)
+    _tell("warning", message)
 
 
-def _say(what: tuple[str, str], sentence: object) -> None:
+def _tell(kind: str, sentence: object) -> None:
     # Never as markup: names of columns are in it.
-    errors.print(Text.assemble(what, str(sentence)), soft_wrap=True)
+    errors.print(Text.assemble((f"{kind}: ", STYLES[kind]), str(sentence)), soft_wrap=True)
 
 
 def _first(error: BaseException) -> str:
@@ -113,7 +113,7 @@ def _failed(error: OSError) -> str:
 
 
 app = typer.Typer(
-    cls=_OneSentence,
+    cls=_Commands,
     help="Short rule sets that predict well and come out the same when the data are perturbed.",
     add_completion=False,
     no_args_is_help=True,
@@ -136,7 +136,7 @@ def main() -> None:
         # What could not be written waits still, and Python would try it again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno != errno.EPIPE:  # whoever reads no further knows it
-            _say(("error: ", "bold red"), _failed(error))
+            _tell("error", _failed(error))
         sys.exit(1)
 
 

@@ -1,8 +1,8 @@
 """Options that commands share, in groups that a command has as one parameter each.
 
-`gathered` gives a command the options of its groups, and hands them over gathered:
+`with_option_groups` gives a command the options of its groups, and calls it with one value of each:
 
-    @gathered
+    @with_option_groups
     def fit(*, file: File, jobs: Jobs = None) -> None: ...
 
 has the options of `File` and `--jobs`, and is called with a `File`.
@@ -23,6 +23,7 @@ from mossrules import defaults
 from mossrules.exceptions import InvalidParameter
 
 __all__ = [
+    "ARGUMENTS",
     "CONSTRAINTS",
     "DATA",
     "MODEL",
@@ -46,7 +47,7 @@ __all__ = [
     "TaskOption",
     "Ties",
     "TiesOption",
-    "gathered",
+    "with_option_groups",
 ]
 
 
@@ -74,6 +75,7 @@ class Identity(StrEnum):
 
 
 DATA, MODEL, CONSTRAINTS = "Data", "Model", "Constraints on MOSS"  # headings of the help
+ARGUMENTS = "mossrules.arguments"  # where a context of typer keeps what was typed
 
 
 Data = Annotated[
@@ -328,7 +330,7 @@ class Choice:
 # --- commands -------------------------------------------------------------------------------------
 
 
-def gathered(command: Callable[..., None]) -> Callable[..., None]:
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with the fields of each group among its parameters for options."""
     groups: dict[str, Any] = {}
     options: list[inspect.Parameter] = []
@@ -341,11 +343,11 @@ def gathered(command: Callable[..., None]) -> Callable[..., None]:
 
     def run(**given: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{each.name: given.pop(each.name) for each in fields(group)})
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         command(**given)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__annotations__ = {each.name: each.annotation for each in options}
+    run.__annotations__ = {option.name: option.annotation for option in options}
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     return run
 
@@ -355,10 +357,10 @@ def _options_of(group: Any) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
         inspect.Parameter(
-            each.name,
+            field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if each.default is MISSING else each.default,
-            annotation=hints[each.name],
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
         )
-        for each in fields(group)
+        for field in fields(group)
     ]

@@ -1,37 +1,45 @@
-"""`mossrules compare`: learners side by side on one file."""
+"""`mossrules compare`: methods side by side on one file."""
 
 from __future__ import annotations
 
 import math
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
+from mossrules import _late as late
 from mossrules import defaults
 from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
-from mossrules.cli._console import out, print_json, print_line
-from mossrules.cli._figures import check_plot, drawn
 from mossrules.cli._learning import (
-    evaluated,
+    evaluate_methods,
     forest_parameters,
     moss_parameters,
     read_for_task,
 )
-from mossrules.cli._tables import as_csv, learners_table
-
-if TYPE_CHECKING:
-    from mossrules.evaluation import Evaluation
+from mossrules.cli._output import (
+    as_csv,
+    check_plot,
+    figure_bytes,
+    format_interval,
+    format_number,
+    out,
+    print_json,
+    print_line,
+    table_of,
+)
 
 __all__ = ["compare"]
 
 WIDE = (7.6, 4.4)  # inches: the legend is beside the axes
 
 
-class LearnerName(StrEnum):
-    """Learners to compare, under the names of the paper's tables."""
+class MethodName(StrEnum):
+    """Methods to compare, under the names of the paper's tables."""
 
     MOSS_HIGH = "MOSS-H"
     MOSS_MEDIUM = "MOSS-M"
@@ -51,13 +59,13 @@ class MetricName(StrEnum):
     BRIER = "brier"
 
 
-@options.gathered
+@options.with_option_groups
 def compare(
     *,
     file: options.File,
     task: options.TaskOption = options.Task.AUTO,
     learner: Annotated[
-        list[LearnerName] | None,
+        list[MethodName] | None,
         typer.Option(
             "--learner",
             case_sensitive=False,
@@ -87,22 +95,20 @@ def compare(
     jobs: options.Jobs = None,
 ) -> None:
     """Compare MOSS with other learners on one file: accuracy and stability over folds."""
-    from mossrules.baselines.registry import make_methods  # noqa: PLC0415  loads numba
-
     for path in (output, plot, checkpoint):
         if path is not None:
             check_place(path)
     if plot is not None:
         check_plot(plot)
     table, kind = read_for_task(file, task)
-    methods = make_methods(
-        None if learner is None else dict.fromkeys(each.value for each in learner),
+    methods = late.registry.make_methods(
+        None if learner is None else dict.fromkeys(name.value for name in learner),
         classes=kind is options.Task.CLASSIFICATION,
         moss={"gap": gap, **moss_parameters(moss, table, file.target)},
         max_rules=max_rules,
         **forest_parameters(forest),
     )
-    found = evaluated(
+    evaluation = evaluate_methods(
         methods,
         table,
         file.target,
@@ -113,61 +119,78 @@ def compare(
         n_jobs=jobs,
     )
     if output is not None:
-        write_file(output, as_csv(without_nan(found.columns())))
+        write_file(output, as_csv(without_nan(evaluation.columns())))
     if plot is not None:
-        write_file(plot, drawn(found.plot, plot, WIDE))
+        write_file(plot, figure_bytes(evaluation.plot, plot, WIDE))
     if as_json:
-        print_json(content(found))
+        print_json(comparison_content(evaluation))
         return
-    show(found)
+    show(evaluation)
     for path in (output, plot):
         if path is not None:
             print_line(f"Written to {path}.")
 
 
-def content(found: Evaluation) -> dict[str, Any]:
+def comparison_content(evaluation: late.evaluation.Evaluation) -> dict[str, Any]:
     """Return a comparison for machines."""
     return {
-        "identity": found.identity,
-        "metric": found.metric,
-        "learners": listed(found.summary_columns()),
-        "folds": listed(found.columns()),
-        "seconds": found.seconds,
+        "identity": evaluation.identity,
+        "metric": evaluation.metric,
+        "learners": as_rows(evaluation.summary_columns()),
+        "folds": as_rows(evaluation.columns()),
+        "seconds": evaluation.seconds,
     }
 
 
 def without_nan(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Return columns with None for figures that are missing."""
+    """Return columns with None where a number is missing."""
     return {
-        name: [None if isinstance(each, float) and math.isnan(each) else each for each in values]
+        name: [
+            None if isinstance(value, float) and math.isnan(value) else value for value in values
+        ]
         for name, values in columns.items()
     }
 
 
-def listed(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+def as_rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     """Return columns as rows."""
     return [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
 
 
-def show(found: Evaluation) -> None:
+def show(evaluation: late.evaluation.Evaluation) -> None:
     """Print a comparison for people."""
-    from mossrules.evaluation.metrics import LABELS  # noqa: PLC0415  loads scikit-learn
-
+    metric = late.metrics.LABELS[evaluation.metric]
     print_line(
         ("Learners on rows they have not seen", "bold"),
-        f": means of {found.n_folds} folds, and how far the rules of the folds agree (Dice, same "
-        f"{found.identity}).",
+        f": means of {evaluation.n_folds} folds, and how far the rules of the folds agree (Dice, "
+        f"same {evaluation.identity}).",
     )
-    out.print(learners_table(found))
-    for each in found.failures:
-        print_line(("failed: ", "bold red"), f"{each.learner} on fold {each.fold}: {each.failure}")
-    stopped = sum("limit" in each.status for each in found.results)
+    out.print(methods_table(evaluation, metric))
+    for fold in evaluation.failures:
+        print_line(("failed: ", "bold red"), f"{fold.learner} on fold {fold.fold}: {fold.failure}")
+    stopped = sum("limit" in fold.status for fold in evaluation.results)
     if stopped:
         print_line(f"{stopped} choices ran out of time; allow more, or a larger gap.")
     print_line(
-        f"The rank is the mean of those by {LABELS[found.metric]} and by Dice, 1 being the best; "
-        "seconds are those of "
-        f"a fold, with the search that learners share. {found!r}"
+        f"The rank is the mean of those by {metric} and by Dice, 1 being the best; seconds are "
+        f"those of a fold, with the search that learners share. {evaluation!r}"
     )
+
+
+def methods_table(evaluation: late.evaluation.Evaluation, metric: str) -> Table:
+    """Return one line for each method."""
+    table = table_of(left=["learner"], right=[metric, "Dice", "rules", "seconds", "rank"])
+    for summary in evaluation.summaries:
+        score, error = format_number(summary.score, ".3f"), format_number(summary.score_se, ".3f")
+        cells = (
+            summary.learner,
+            f"{score} +- {error}",
+            "-" if summary.dice is None else format_interval(summary.dice),
+            format_number(summary.n_rules, ".3g"),
+            format_number(summary.search_seconds + summary.seconds, ".2g"),
+            format_number(summary.rank_combined, ".3g"),
+        )
+        table.add_row(*map(Text, cells))
+    return table

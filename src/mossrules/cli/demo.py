@@ -11,17 +11,22 @@ import typer
 from rich.progress import Progress
 from rich.table import Table
 
+from mossrules import _late as late
 from mossrules import defaults
 from mossrules._files import check_place, write_file
 from mossrules._signals import check_interrupted
 from mossrules._version import __version__
-from mossrules.cli._console import out, print_line, progress
-from mossrules.cli._tables import as_csv, certificate, rules_table
+from mossrules.cli._output import (
+    as_csv,
+    certificate,
+    out,
+    print_line,
+    progress,
+    rules_table,
+)
 
 if TYPE_CHECKING:
     from mossrules._typing import FloatArray
-    from mossrules.candidates.search import Candidates
-    from mossrules.estimators import MossRegressor
 
 __all__ = ["demo"]
 
@@ -58,10 +63,7 @@ def demo(
     that predict well, and write a page on which to choose between stability and fit.
     """
     check_place(page if table is None else table)
-    import numpy as np  # noqa: PLC0415  the command line starts without it
-    from sklearn.datasets import load_diabetes  # noqa: PLC0415  only the demo needs it
-
-    data = load_diabetes(scaled=False)
+    data = late.datasets.load_diabetes(scaled=False)
     measurements = dict(zip(data.feature_names, data.data.T, strict=True))
     if table is not None:
         patients = {"id": range(1, len(data.target) + 1), **measurements}
@@ -73,7 +75,7 @@ def demo(
         "measurements, target: disease progression after a year\n"
     )
     found, seconds = _find(measurements, data.target, trees, seed)
-    kept = np.arange(len(data.target)) % 10 != 0
+    kept = late.np.arange(len(data.target)) % 10 != 0
     fewer = {name: values[kept] for name, values in measurements.items()}
     again, _ = _find(fewer, data.target[kept], trees, seed)
     out.print(_rules_table(found, again, rules))
@@ -104,14 +106,12 @@ def demo(
 
 def _find(
     table: Mapping[str, FloatArray], target: FloatArray, n_trees: int, seed: int
-) -> tuple[Candidates, float]:
+) -> tuple[late.search.Candidates, float]:
     """Find candidates with a progress bar; return them with the seconds it took."""
-    from mossrules.candidates.search import find_candidates  # noqa: PLC0415  loads numba
-
     started = time.perf_counter()
     with Progress(console=out, transient=True) as bar:
         task = bar.add_task("compiling (first run only)", total=None)
-        found = find_candidates(
+        found = late.search.find_candidates(
             table,
             target,
             n_trees=n_trees,
@@ -123,24 +123,26 @@ def _find(
     return found, time.perf_counter() - started
 
 
-def _choose(candidates: Candidates, seed: int, *, exact: bool) -> MossRegressor:
+def _choose(
+    candidates: late.search.Candidates, seed: int, *, exact: bool
+) -> late.estimators.MossRegressor:
     """Choose a few rules; if not exactly, by a method whose kernels compile in no time."""
-    from mossrules.estimators import MossRegressor  # noqa: PLC0415  loads numba
-
     solver: Literal["auto", "coordinate-descent"] = "auto" if exact else "coordinate-descent"
     trees = candidates.pool.n_trees
-    model = MossRegressor(MODEL_RULES, n_trees=trees, solver=solver, random_state=seed)
+    model = late.estimators.MossRegressor(
+        MODEL_RULES, n_trees=trees, solver=solver, random_state=seed
+    )
     return model.fit_candidates(candidates, target="progression")
 
 
-def _show_model(model: MossRegressor) -> None:
+def _show_model(model: late.estimators.MossRegressor) -> None:
     out.print("[bold]A model of stable rules[/]: the prediction is the sum of the weights of those "
               "that hold.")  # fmt: skip
     out.print(rules_table(model.rules_))
     print_line(certificate(model.solution_))
 
 
-def _rules_table(found: Candidates, again: Candidates, most: int) -> Table:
+def _rules_table(found: late.search.Candidates, again: late.search.Candidates, most: int) -> Table:
     table = Table(title="Candidate rules, most often found first", title_justify="left")
     for heading in ("found", "again", "rows", "mean"):
         table.add_column(heading, justify="right")

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
+from mossrules import _late as late
 from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
-from mossrules.cli._console import out, print_json, print_line, print_plain
-from mossrules.cli._learning import (
-    connected,
-    learn_for_task,
-    scan_for_task,
-)
-from mossrules.cli._tables import (
+from mossrules.cli._learning import dask_client, learn_for_task, scan_for_task
+from mossrules.cli._output import (
     certificate,
-    class_scores,
-    members_of,
-    model_content,
+    out,
+    print_json,
+    print_line,
+    print_plain,
     rules_table,
     share_of_largest,
+    solution_content,
 )
 from mossrules.exceptions import InvalidParameter
-
-if TYPE_CHECKING:
-    from mossrules.estimators import MossClassifier, MossRegressor
-    from mossrules.model import RuleSet, RuleSets
 
 __all__ = ["fit"]
 
@@ -44,7 +39,7 @@ class Export(StrEnum):
     PYTHON = "python"
 
 
-@options.gathered
+@options.with_option_groups
 def fit(
     *,
     file: options.File,
@@ -71,7 +66,7 @@ def fit(
         raise InvalidParameter("--export and --json both say what to print; give one of them.")
     if output is not None:
         check_place(output)
-    with connected(cluster):
+    with dask_client(cluster):
         table, task = scan_for_task(file, task, cluster.engine)
         classifies = task is options.Task.CLASSIFICATION
         model = learn_for_task(
@@ -80,7 +75,7 @@ def fit(
     if output is not None:
         write_file(output, f"{model.rules_.to_json()}\n")
     if export is not None:
-        print_plain(exported(model.rules_, export, file.data.name.split(".")[0]))
+        print_plain(export_text(model.rules_, export, file.data.name.split(".")[0]))
         return
     scores = (
         class_scores(model, table, file.target)
@@ -95,29 +90,27 @@ def fit(
             print_line(f"Written to {output}.")
 
 
-def exported(ruleset: RuleSet | RuleSets, form: Export, table: str) -> str:
+def export_text(ruleset: late.model.RuleSet | late.model.RuleSets, form: Export, table: str) -> str:
     """Return a rule set in one of its forms; those of several classes select from a table."""
-    from mossrules.model import RuleSet  # noqa: PLC0415  loads NumPy
-
     forms: dict[Export, Callable[[], str]] = {
         Export.TEXT: ruleset.to_text,
         Export.MARKDOWN: ruleset.to_markdown,
         Export.LATEX: ruleset.to_latex,
         Export.SQL: (
-            ruleset.to_sql if isinstance(ruleset, RuleSet) else lambda: ruleset.to_sql(table)
+            ruleset.to_sql
+            if isinstance(ruleset, late.model.RuleSet)
+            else lambda: ruleset.to_sql(table)
         ),
         Export.PYTHON: ruleset.to_python,
     }
     return forms[form]().rstrip("\n")
 
 
-def show(model: MossRegressor, scores: dict[str, float]) -> None:
+def show(model: late.estimators.MossRegressor, scores: dict[str, float]) -> None:
     """Print a model for people."""
-    from mossrules.model.export_text import one_line  # noqa: PLC0415  loads NumPy
-
     print_line(
         ("Rules for ", "bold"),
-        (one_line(str(model.rules_.target)), "bold"),
+        (late.export_text.one_line(str(model.rules_.target)), "bold"),
         ": the prediction is the sum of the weights of those that hold.",
     )
     out.print(rules_table(model.rules_))
@@ -136,13 +129,11 @@ def show(model: MossRegressor, scores: dict[str, float]) -> None:
     )
 
 
-def show_classes(model: MossClassifier, scores: dict[str, float]) -> None:
+def show_classes(model: late.estimators.MossClassifier, scores: dict[str, float]) -> None:
     """Print a model of classes for people."""
-    from mossrules.model.export_text import predicted  # noqa: PLC0415  loads NumPy
-
     for member in members_of(model).values():
         print_line(
-            (predicted(member.rules_), "bold"),
+            (late.export_text.predicted(member.rules_), "bold"),
             " are the sum of the weights of the rules that hold.",
         )
         out.print(rules_table(member.rules_))
@@ -156,3 +147,46 @@ def show_classes(model: MossClassifier, scores: dict[str, float]) -> None:
         f"{scores['log_loss_training']:.4f}, and {scores['log_loss_without_rules']:.4f} without "
         "rules."
     )
+
+
+# --- for machines ---------------------------------------------------------------------------------
+
+
+def model_content(model: Any, scores: dict[str, float]) -> dict[str, Any]:
+    """Return all that is said of a fitted model; of several classes, by class."""
+    members = members_of(model)
+    content = {str(label): _member_content(member) for label, member in members.items()}
+    rows = next(iter(members.values())).candidates_.statistics.n
+    said = next(iter(content.values())) if len(members) == 1 else {"classes": content}
+    return {"model": json.loads(model.rules_.to_json()), **said, **scores, "rows": round(rows)}
+
+
+def _member_content(model: Any) -> dict[str, Any]:
+    content = {
+        "texts": model.rules_.texts,
+        "solution": solution_content(model.solution_, share_of_largest(model)),
+    }
+    if hasattr(model, "evaluation_"):  # cross-validation chose the stability
+        chosen = model.evaluation_.choose()
+        content |= {"chosen_share": chosen.share, "r2_test": chosen.r2}
+        content["r2_test_error"] = chosen.r2_se
+    return {**content, "candidates": len(model.candidates_)}
+
+
+def members_of(model: Any) -> dict[Any, Any]:
+    """Return the models of several classes, or the one that there is."""
+    return getattr(model, "estimators_", None) or {None: model}
+
+
+def class_scores(
+    model: late.estimators.MossClassifier, table: late.table.Table, target: str
+) -> dict[str, float]:
+    """Return how well a classifier does on the rows that it was fitted to."""
+    features, column = late.table.split_column(table, target)
+    codes = late.labels.read_labels(column, features.n_rows)[1]
+    with_rules, without = late.log_loss.training_log_losses(codes, model.predict_proba(table))
+    return {
+        "accuracy_training": model.score(table, target),
+        "log_loss_training": with_rules,
+        "log_loss_without_rules": without,
+    }

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.table import Table
 
+from mossrules import _late as late
 from mossrules import defaults
 from mossrules._files import check_place, write_file
 from mossrules._signals import check_interrupted
 from mossrules.cli import _options as options
-from mossrules.cli._console import out, print_json, print_line, progress
-from mossrules.cli._figures import check_plot, drawn
-from mossrules.cli._learning import (
-    forest_parameters,
-    learn,
-    moss_parameters,
-    read_numbers,
+from mossrules.cli._learning import forest_parameters, learn, moss_parameters, read_numbers
+from mossrules.cli._output import (
+    check_plot,
+    figure_bytes,
+    out,
+    print_json,
+    print_line,
+    progress,
+    solution_content,
+    table_of,
 )
-from mossrules.cli._tables import frontier_rows, frontier_table
 from mossrules.exceptions import InvalidParameter
-
-if TYPE_CHECKING:
-    from mossrules.estimators import MossRegressor
-    from mossrules.frontier import Frontier, FrontierProgress
 
 __all__ = ["frontier"]
 
 
-@options.gathered
+@options.with_option_groups
 def frontier(
     *,
     file: options.File,
@@ -77,23 +77,23 @@ def frontier(
         n_jobs=jobs,
     )
     check_interrupted()
-    found = solve(model, wanted, gap, time_budget, checkpoint)
+    result = solve(model, wanted, gap, time_budget, checkpoint)
     if output is not None:
-        write_file(output, f"{found.to_json()}\n")
+        write_file(output, f"{result.to_json()}\n")
     if plot is not None:
-        write_file(plot, drawn(found.plot, plot))
-    rows = frontier_rows(model, found)
+        write_file(plot, figure_bytes(result.plot, plot))
+    rows = frontier_rows(model, result)
     if as_json:
         print_json({
             "points": rows,
-            "complete": found.complete,
-            "interrupted": found.interrupted,
-            "worst_gap": found.worst_gap,
+            "complete": result.complete,
+            "interrupted": result.interrupted,
+            "worst_gap": result.worst_gap,
         })  # fmt: skip
         return
     print_line(("What stability costs", "bold"), ": the most stable first, * at the knee.")
     out.print(frontier_table(rows))
-    print_line(repr(found))
+    print_line(repr(result))
     for path in (output, plot):
         if path is not None:
             print_line(f"Written to {path}.")
@@ -109,18 +109,54 @@ def number_of_points(text: str) -> int | Literal["complete"]:
 
 
 def solve(
-    model: MossRegressor,
+    model: late.estimators.MossRegressor,
     points: int | Literal["complete"],
     gap: float,
     time_budget: float | None,
     checkpoint: Path | None,
-) -> Frontier:
+) -> late.frontier.Frontier:
     """Return the frontier of a model, showing how far it is meanwhile."""
     with progress("solving at levels of stability") as show:
 
-        def listen(state: FrontierProgress) -> None:
+        def listen(state: late.frontier.FrontierProgress) -> None:
             show("solving at levels of stability", state.done, state.total)
 
         return model.frontier(
             points, gap, time_budget=time_budget, checkpoint=checkpoint, progress=listen
         )
+
+
+def frontier_rows(
+    model: late.estimators.MossRegressor, frontier: late.frontier.Frontier
+) -> list[dict[str, Any]]:
+    """Return what is said of each point, the most stable first."""
+    signs = None if model.problem_ is None else model.problem_.signs
+    statistics, points = model.candidates_.statistics, frontier.points
+    knee = frontier.knee() if len(points) > 2 else None
+    return [
+        {
+            "index": index,
+            **solution_content(point, frontier.share(point.stability)),
+            "r2_training": late.squared_error.training_r2(statistics, point.support, signs),
+            "knee": point is knee,
+        }
+        for index, point in enumerate(points)
+    ]
+
+
+def frontier_table(rows: list[dict[str, Any]]) -> Table:
+    """Return one line for each point of a frontier."""
+    headings = ("point", "rules", "stability", "share", "loss", "R2", "gap")
+    table = table_of(right=headings, last="status")
+    for row in rows:
+        table.add_row(
+            f"{'*' if row['knee'] else ''}{row['index']}",
+            str(row["rules"]),
+            str(row["stability"]),
+            f"{row['stability_share']:.1%}",
+            f"{row['loss']:.6g}",
+            f"{row['r2_training']:.4f}",
+            f"{row['gap']:.2%}",
+            row["status"],
+        )
+    return table

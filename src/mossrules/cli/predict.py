@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from mossrules import _late as late
 from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
-from mossrules.cli._console import print_json, print_plain
-from mossrules.cli._tables import as_csv
+from mossrules.cli._learning import Columns
+from mossrules.cli._output import as_csv, print_json, print_plain
 from mossrules.exceptions import InvalidFile, InvalidParameter
-
-if TYPE_CHECKING:
-    from mossrules.data.files import Columns
-    from mossrules.model import Explanation, RuleSet, RuleSets
 
 __all__ = ["predict"]
 
@@ -74,11 +71,11 @@ def predict(
         write_file(output, as_csv(columns))
 
 
-def predicted_columns(ruleset: RuleSet | RuleSets, table: Columns) -> dict[str, list[Any]]:
+def predicted_columns(
+    ruleset: late.model.RuleSet | late.model.RuleSets, table: Columns
+) -> dict[str, list[Any]]:
     """Return what is predicted, by the names of columns."""
-    from mossrules.model import RuleSet  # noqa: PLC0415  the command line starts without NumPy
-
-    if isinstance(ruleset, RuleSet):
+    if isinstance(ruleset, late.model.RuleSet):
         name = PROBABILITY if ruleset.link == "logit" else PREDICTION
         return {name: ruleset.predict(table).tolist()}
     labels, probabilities = [*ruleset], ruleset.predict_proba(table)
@@ -87,14 +84,15 @@ def predicted_columns(ruleset: RuleSet | RuleSets, table: Columns) -> dict[str, 
     return {f"{PROBABILITY} of {label}": each for label, each in columns} | {PREDICTION: likeliest}
 
 
-def read_model(path: Path) -> RuleSet | RuleSets:
+def read_model(path: Path) -> late.model.RuleSet | late.model.RuleSets:
     """Return the rule set in a file, or those of several classes."""
-    from mossrules.model import RuleSet, RuleSets  # noqa: PLC0415  loads NumPy
-    from mossrules.model.export_json import CLASSES_FORMAT  # noqa: PLC0415
-
     try:
         text = path.read_bytes()
-        return (RuleSets if CLASSES_FORMAT.encode() in text[:100] else RuleSet).from_json(text)
+        return (
+            late.model.RuleSets
+            if late.export_json.CLASSES_FORMAT.encode() in text[:100]
+            else late.model.RuleSet
+        ).from_json(text)
     except FileNotFoundError:
         raise InvalidFile(f"{path} does not exist; write a model with fit --output.") from None
     except OSError as reason:
@@ -105,16 +103,15 @@ def read_model(path: Path) -> RuleSet | RuleSets:
         raise InvalidFile(f"{path} holds no model. {reason}") from reason
 
 
-def read_features(path: Path, ruleset: RuleSet | RuleSets, delimiter: str | None) -> Columns:
+def read_features(
+    path: Path, ruleset: late.model.RuleSet | late.model.RuleSets, delimiter: str | None
+) -> Columns:
     """Return the columns that rules use, in the types they had in training."""
-    from mossrules.data.files import read_file  # noqa: PLC0415  loads narwhals
-    from mossrules.model import RuleSet  # noqa: PLC0415
-
-    sets = [ruleset] if isinstance(ruleset, RuleSet) else [*ruleset.values()]
+    sets = [ruleset] if isinstance(ruleset, late.model.RuleSet) else [*ruleset.values()]
     kinds = {column.name: column.kind for each in sets for column in each.binning.columns}
     # Columns without names go by position, and some column has to tell the number of rows.
     by_name = sets[0].binning.named and bool(kinds)
-    return read_file(
+    return late.data.read_file(
         path,
         only=kinds if by_name else None,
         required=kinds if by_name else (),
@@ -125,16 +122,13 @@ def read_features(path: Path, ruleset: RuleSet | RuleSets, delimiter: str | None
 
 def read_kept(path: Path, names: Sequence[str], delimiter: str | None) -> dict[str, list[Any]]:
     """Return columns to write beside the predictions, as text; None where a value is missing."""
-    from mossrules.data.columns import Kind  # noqa: PLC0415
-    from mossrules.data.files import read_file  # noqa: PLC0415
-
     if not names:
         return {}
-    kept = read_file(
+    kept = late.data.read_file(
         path,
         only=names,
         required=names,
-        kinds=dict.fromkeys(names, Kind.CATEGORICAL),
+        kinds=dict.fromkeys(names, late.columns.Kind.CATEGORICAL),
         delimiter=delimiter,
     )
     return {
@@ -151,25 +145,26 @@ def _listed(vector: Any) -> list[Any]:
 
 
 def show_explanation(
-    ruleset: RuleSet | RuleSets, table: Columns, row: int, *, as_json: bool
+    ruleset: late.model.RuleSet | late.model.RuleSets, table: Columns, row: int, *, as_json: bool
 ) -> None:
     """Print which rules hold for a row, counted from 1, and what each adds."""
-    from mossrules.data.table import Table  # noqa: PLC0415  loads narwhals
-    from mossrules.model import RuleSet  # noqa: PLC0415
-    from mossrules.model.export_text import one_line  # noqa: PLC0415
-
-    n_rows = Table.from_any(table).n_rows
+    n_rows = late.table.Table.from_any(table).n_rows
     if row > n_rows:
         raise InvalidParameter(f"--explain is {row} and the file has {n_rows} rows; name one.")
     alone = {name: values[row - 1 : row] for name, values in table.items()}
-    if isinstance(ruleset, RuleSet):
-        found = ruleset.explain(Table.from_any(alone))
-        content, text = explained(found), repr(found)
+    if isinstance(ruleset, late.model.RuleSet):
+        found = ruleset.explain(late.table.Table.from_any(alone))
+        content, text = explanation_content(found), repr(found)
     else:
-        by_class = ruleset.explain(Table.from_any(alone))
-        content = {"classes": {str(label): explained(each) for label, each in by_class.items()}}
+        by_class = ruleset.explain(late.table.Table.from_any(alone))
+        content = {
+            "classes": {str(label): explanation_content(each) for label, each in by_class.items()}
+        }
         total = sum(each.prediction for each in by_class.values()) or 1.0
-        shares = (f"{one_line(str(k))} {v.prediction / total:.3f}" for k, v in by_class.items())
+        shares = (
+            f"{late.export_text.one_line(str(k))} {v.prediction / total:.3f}"
+            for k, v in by_class.items()
+        )
         last = f"Probabilities divided by their sum: {', '.join(shares)}."
         text = "\n\n".join([*map(repr, by_class.values()), last])
     if as_json:
@@ -178,7 +173,7 @@ def show_explanation(
         print_plain(text)
 
 
-def explained(found: Explanation) -> dict[str, Any]:
+def explanation_content(found: late.model.Explanation) -> dict[str, Any]:
     """Return an explanation for machines."""
     parts = zip(found.texts, found.weights, found.holds, found.contributions, strict=True)
     names = ("rule", "weight", "holds", "contribution")

@@ -5,29 +5,22 @@ from __future__ import annotations
 import hashlib
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from mossrules import _late as late
 from mossrules._files import check_place
 from mossrules._signals import check_interrupted
 from mossrules.cli import _options as options
-from mossrules.cli._app import ARGUMENTS
-from mossrules.cli._console import print_line, progress
-from mossrules.cli._learning import (
-    learn_for_task,
-    read_for_task,
-)
+from mossrules.cli._learning import Columns, learn_for_task, read_for_task
+from mossrules.cli._output import print_line, progress
 from mossrules.exceptions import InvalidParameter
-
-if TYPE_CHECKING:
-    from mossrules.data.files import Columns
-    from mossrules.estimators import MossClassifier
 
 __all__ = ["report"]
 
 
-@options.gathered
+@options.with_option_groups
 def report(
     *,
     context: typer.Context,
@@ -63,8 +56,6 @@ def report(
     jobs: options.Jobs = None,
 ) -> None:
     """Write one page, for any browser, on which to choose between stability and fit."""
-    from mossrules.display.report import collect, write_report  # noqa: PLC0415  loads numba
-
     check_place(output)
     if folds == 1:
         raise InvalidParameter("--folds is 1; pass 2 or more, or 0 to leave them out.")
@@ -78,7 +69,7 @@ def report(
     if outcome is not None or (classifies and len(model.classes_) > 2):
         model, X, y = one_class(model, table, file.target, outcome)
     with progress("looking at the trade-off") as show:
-        data = collect(
+        data = late.report.collect(
             model,
             X,
             y,
@@ -89,25 +80,21 @@ def report(
             made={
                 "source": file.data.name,
                 "sha256": digest(file.data),
-                "command": command(context.meta[ARGUMENTS], file.data, output),
+                "command": command(context.meta[options.ARGUMENTS], file.data, output),
             },
             n_jobs=jobs,
             progress=show,
         )
-    write_report(output, data)
+    late.report.write_report(output, data)
     print_line(repr(data))
     print_line(f"Written to {output}; open it in a browser.")
 
 
 def one_class(
-    model: MossClassifier | Any, table: Columns, target: str, outcome: str | None
-) -> tuple[MossClassifier, Columns, Any]:
+    model: late.estimators.MossClassifier | Any, table: Columns, target: str, outcome: str | None
+) -> tuple[late.estimators.MossClassifier, Columns, Any]:
     """Return the model of one class against all others, and the rows with that as target."""
-    from mossrules.data.labels import read_labels  # noqa: PLC0415
-    from mossrules.data.table import did_you_mean, split_column  # noqa: PLC0415
-    from mossrules.estimators import MossClassifier  # noqa: PLC0415  loads numba
-
-    if not isinstance(model, MossClassifier):
+    if not isinstance(model, late.estimators.MossClassifier):
         raise InvalidParameter("--outcome names a class, and the target is a number; leave it out.")
     if len(model.classes_) == 2:
         raise InvalidParameter(
@@ -117,14 +104,14 @@ def one_class(
     labels = [str(label) for label in model.classes_]
     if outcome not in labels:
         found = "missing" if outcome is None else f"{outcome!r}"
-        hint = "" if outcome is None else did_you_mean(outcome, labels)
+        hint = "" if outcome is None else late.table.did_you_mean(outcome, labels)
         raise InvalidParameter(
             f"--outcome is {found}, and each of the classes has a trade-off of its own; pass one "
             f"of {', '.join(labels)}.{hint}"
         )
     position = labels.index(outcome)
-    X, column = split_column(table, target)
-    codes = read_labels(column, X.n_rows)[1]
+    X, column = late.table.split_column(table, target)
+    codes = late.labels.read_labels(column, X.n_rows)[1]
     features = {name: values for name, values in table.items() if name != target}
     return list(model.estimators_.values())[position], features, codes == position
 
@@ -138,4 +125,4 @@ def digest(path: Path) -> str:
 def command(arguments: list[str], *paths: Path) -> str:
     """Return what was typed, with names of files in place of paths: they are nobody else's."""
     names = {str(path): path.name for path in paths}
-    return shlex.join(["mossrules", *(names.get(each, each) for each in arguments)])
+    return shlex.join(["mossrules", *(names.get(word, word) for word in arguments)])

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
+from mossrules import _late as late
 from mossrules import defaults
 from mossrules._files import check_place
 from mossrules.cli import _options as options
-from mossrules.cli._console import out, print_json, print_line
 from mossrules.cli._learning import (
-    evaluated,
+    evaluate_methods,
     forest_parameters,
     moss_parameters,
     number_or_word,
     read_numbers,
 )
-from mossrules.cli._tables import consistency_table, measures_content, measures_table
+from mossrules.cli._output import format_interval, out, print_json, print_line, table_of
 from mossrules.exceptions import InvalidParameter
-
-if TYPE_CHECKING:
-    from mossrules.evaluation import Evaluation
 
 __all__ = ["stability"]
 
 NAME = "MOSS"
 ANY = 1e-9  # a share of the folds that every rule has
+MEASURES = ("dice", "jaccard", "ochiai", "pog", "nogueira")
 
 
-@options.gathered
+@options.with_option_groups
 def stability(
     *,
     file: options.File,
@@ -62,7 +63,7 @@ def stability(
     if checkpoint is not None:
         check_place(checkpoint)
     table = read_numbers(file)
-    model = make_model(
+    model = late.estimators.MossRegressor(
         max_rules=max_rules,
         stability=number_or_word(level),
         gap=gap,
@@ -70,7 +71,7 @@ def stability(
         **forest_parameters(forest),
         **moss_parameters(moss, table, file.target),
     )
-    found = evaluated(
+    evaluation = evaluate_methods(
         {NAME: model},
         table,
         file.target,
@@ -79,72 +80,93 @@ def stability(
         checkpoint=checkpoint,
         n_jobs=jobs,
     )
-    if found.failures:
+    if evaluation.failures:
         raise InvalidParameter(
-            f"There is no model for {len(found.failures)} of the {folds} folds. "
-            f"{found.failures[0].failure}"
+            f"There is no model for {len(evaluation.failures)} of the {folds} folds. "
+            f"{evaluation.failures[0].failure}"
         )
     if as_json:
-        print_json(content(found, share))
+        print_json(stability_content(evaluation, share))
     else:
-        show(found, share)
+        show(evaluation, share)
 
 
-def make_model(**parameters: Any) -> Any:
-    """Return the model to look at."""
-    from mossrules.estimators import MossRegressor  # noqa: PLC0415  loads numba
-
-    return MossRegressor(**parameters)
-
-
-def rules_again(found: Evaluation, share: float) -> list[tuple[str, float]]:
+def rules_again(evaluation: late.evaluation.Evaluation, share: float) -> list[tuple[str, float]]:
     """Return rules of at least a share of the folds with their shares, the most frequent first.
 
     A rule reads as in the first fold that has it. Agreement on rows makes pairs and no list, so
     with it rules are listed by bins.
     """
-    from mossrules.evaluation.measures import consistent_rules  # noqa: PLC0415  loads numba
-
-    sets = found.rule_sets(NAME)
-    if found.identity == "thresholds":
-        return list(consistent_rules(sets, share, identity="thresholds").items())
+    sets = evaluation.rule_sets(NAME)
+    if evaluation.identity == "thresholds":
+        return list(late.stability.consistent_rules(sets, share, identity="thresholds").items())
     texts: dict[Any, str] = {}
     for rules in sets:
         for rule, text in zip(rules, rules.texts, strict=True):
             texts.setdefault(rule, text)
-    return [(texts[rule], part) for rule, part in consistent_rules(sets, share).items()]
+    return [
+        (texts[rule], part) for rule, part in late.stability.consistent_rules(sets, share).items()
+    ]
 
 
-def content(found: Evaluation, share: float) -> dict[str, Any]:
+def stability_content(evaluation: late.evaluation.Evaluation, share: float) -> dict[str, Any]:
     """Return what is said of a model, for machines."""
-    summary = found.summaries[0]
+    summary = evaluation.summaries[0]
     return {
-        "folds": found.n_folds,
-        "identity": found.identity,
+        "folds": evaluation.n_folds,
+        "identity": evaluation.identity,
         "measures": measures_content(summary),
-        "rules": [{"rule": text, "share": part} for text, part in rules_again(found, share)],
-        "distinct": len(rules_again(found, ANY)),
+        "rules": [{"rule": text, "share": part} for text, part in rules_again(evaluation, share)],
+        "distinct": len(rules_again(evaluation, ANY)),
         "n_rules": summary.n_rules,
         "r2": summary.r2,
         "r2_se": summary.r2_se,
     }
 
 
-def show(found: Evaluation, share: float) -> None:
+def show(evaluation: late.evaluation.Evaluation, share: float) -> None:
     """Print a model's stability for people."""
-    summary, rules = found.summaries[0], rules_again(found, share)
+    summary, rules = evaluation.summaries[0], rules_again(evaluation, share)
     print_line(
         ("Rules that come out again", "bold"),
-        f": those of at least {share:.0%} of {found.n_folds} folds, each without a part of the "
-        "rows.",
+        f": those of at least {share:.0%} of {evaluation.n_folds} folds, each without a part of "
+        "the rows.",
     )
     if rules:
         out.print(consistency_table(rules))
     else:
         print_line("There are none; ask for fewer rules or fewer bins, or look at a lower share.")
     print_line(
-        f"{len(rules_again(found, 1.0))} rules are in all folds, of "
-        f"{len(rules_again(found, ANY))} that are in some; a fold has {summary.n_rules:.3g}. R2 "
-        f"{summary.r2:.3f} +- {summary.r2_se:.3f} on the rows left out."
+        f"{len(rules_again(evaluation, 1.0))} rules are in all folds, of "
+        f"{len(rules_again(evaluation, ANY))} that are in some; a fold has {summary.n_rules:.3g}. "
+        f"R2 {summary.r2:.3f} +- {summary.r2_se:.3f} on the rows left out."
     )
     out.print(measures_table(summary))
+
+
+def consistency_table(rules: Sequence[tuple[str, float]]) -> Table:
+    """Return one line for each rule with the share of the folds that have it."""
+    table = table_of(right=["folds"], last="rule")
+    for text, share in rules:
+        table.add_row(f"{share:.0%}", Text(text))
+    return table
+
+
+def measures_content(summary: late.evaluation.LearnerSummary) -> dict[str, Any]:
+    """Return each measure of stability with its interval, for machines."""
+    names = ("estimate", "lower", "upper", "confidence", "identity")
+    return {
+        measure: {name: getattr(getattr(summary, measure), name) for name in names}
+        for measure in MEASURES
+    }
+
+
+def measures_table(summary: late.evaluation.LearnerSummary) -> Table:
+    """Return one line for each measure of stability."""
+    table = Table()
+    for heading in ("measure", "stability and interval", "rules are the same by"):
+        table.add_column(heading)
+    for measure in MEASURES:
+        estimate = getattr(summary, measure)
+        table.add_row(measure, Text(format_interval(estimate)), estimate.identity)
+    return table

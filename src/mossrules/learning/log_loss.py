@@ -37,7 +37,7 @@ from mossrules.patterns import Patterns
 from mossrules.solver import LogisticProblem, Solution
 from mossrules.solver.problems.selection import SelectionProblem
 
-__all__ = ["LogLoss", "LogOdds", "refit_log_odds", "share_log_odds"]
+__all__ = ["LogLoss", "LogOdds", "refit_log_odds", "share_log_odds", "training_log_losses"]
 
 # Of log-odds: as if each were known beforehand to be around 0 with a standard deviation of 3. It
 # keeps weights finite where rules tell the classes apart without error; beside more than a few rows
@@ -244,3 +244,15 @@ def platt(left_out: FloatArray, rows: FloatArray) -> tuple[float, float]:
     if x[0] >= LEAST_SLOPE:
         return float(x[0]), float(x[1])
     return LEAST_SLOPE, float(logit(totals[0] / totals.sum()))
+
+
+def training_log_losses(codes: IntArray, probabilities: FloatArray) -> tuple[float, float]:
+    """Return the log-loss of the probabilities (rows, classes), and that without any rules.
+
+    Without rules each row has the share of its class for its probability, so that the mean loss is
+    the entropy of the shares.
+    """
+    labels = range(probabilities.shape[1])
+    shares = np.bincount(codes) / len(codes)
+    without = -(shares * np.log(shares)).sum()
+    return float(log_loss(codes, probabilities, labels=labels)), float(without)

@@ -316,7 +316,7 @@ def test_help_names_the_command_where_it_is_installed():
 
 def test_without_research_a_sentence_says_where_the_command_comes_from(monkeypatch):
     """Other names that are not there are an error of use, as ever."""
-    monkeypatch.setattr("mossrules.cli._app.entry_points", lambda **_: ())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
     result = CliRunner().invoke(app, ["reproduce", "--list"])
     assert result.exit_code == 1
     assert "pip install ./research" in result.stderr
