@@ -182,3 +182,19 @@ def test_progress_is_reported():
     X, y, _ = example(20)
     encode(X, y, chunk_rows=10, progress=lambda *report: heard.append(report))
     assert heard == [("binning", 1, 2), ("binning", 2, 2)]
+
+
+def test_all_rows_come_together_in_the_order_of_their_numbers():
+    """However they are cut into chunks, rows come in one order, repeated as their weights say."""
+    X, y, weights = example()
+    for row_weights in (None, weights, np.arange(200) % 3 * 1.0):
+        rows = Rows.from_table(Table.from_any(X), y, row_weights)
+        in_parts = rows.in_chunks(chunk_rows=17)
+        binning = fit_binning(rows)
+        one, other = (encode_table(each, binning).whole() for each in (rows, in_parts))
+        assert one.row_ids.tolist() == other.row_ids.tolist() == list(range(rows.n_rows))
+        np.testing.assert_array_equal(one.codes, other.codes)
+        np.testing.assert_array_equal(one.codes, binning.encode(rows.table))
+        np.testing.assert_array_equal(
+            one.target, encode_table(rows, binning).target_grid.encode(rows.target)
+        )

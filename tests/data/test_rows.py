@@ -1,6 +1,9 @@
-"""Rows in files give the models that the same rows give in memory, bit for bit."""
+"""One type of rows for memory and files: the same models, bit for bit, and each input read once."""
 
 import hashlib
+from collections import Counter
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,10 +12,13 @@ import pytest
 from mossrules import MossClassifier, MossRegressor, find_candidates
 from mossrules.baselines import FireRegressor
 from mossrules.data import canonical_order as order
+from mossrules.data.columns import Column
 from mossrules.data.files import parquet, scan_files
 from mossrules.data.rows import read_rows
+from mossrules.data.table import Table
 from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidFile, InvalidTable, InvalidTarget, MissingColumns
+from mossrules.learning.candidate_search import find_in_rows
 
 N = 700
 
@@ -237,3 +243,87 @@ def test_what_is_wrong_with_files_is_said(tmp_path, frame):
     )
     with pytest.raises(MissingColumns, match="number"):
         model.predict(scan)
+
+
+# --- rows of rows ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("model", "target"), [(regressor, "y"), (classifier, "kind")])
+def test_each_input_is_opened_and_read_once(frame, monkeypatch, model, target):
+    """A fit opens its table once and reads each column once, whatever the number of classes."""
+    opened, read = [], Counter()
+    original = Table.from_any.__func__
+
+    def count_reads(column, start, stop):
+        read[column.name, start, stop] += 1
+        return column.read(start, stop)
+
+    def from_any(cls, X):
+        table = original(cls, X)
+        opened.append(X)
+        columns = [
+            Column(each.name, each.kind, partial(count_reads, each), each.levels)
+            for each in table.columns
+        ]
+        return replace(table, columns=tuple(columns))
+
+    monkeypatch.setattr(Table, "from_any", classmethod(from_any))
+    table = frame.drop(columns={"y", "kind"} - {target})
+    model().fit(table, target)
+    assert len(opened) == 1
+    assert read == dict.fromkeys([(name, 0, N) for name in table], 1)
+
+
+@pytest.mark.parametrize("weighted", ["none", "any", "whole"])
+def test_some_rows_are_as_if_they_alone_were_given(frame, weighted):
+    """Rows taken by number have the order, weights and candidates of a table of just these."""
+    table, weights = frame.drop(columns="kind"), weights_of(weighted)
+    rows = read_rows(table, "y", weights)
+    some = np.arange(rows.n_rows) % 3 > 0
+    taken = rows.take(np.flatnonzero(some))
+    alone = read_rows(
+        table.iloc[rows.origin[some]], "y", None if rows.weights is None else rows.weights[some]
+    )
+    np.testing.assert_array_equal(taken.target, alone.target)
+    one, other = (find_in_rows(each, n_trees=20) for each in (taken, alone))
+    assert one.statistics.G.tobytes() == other.statistics.G.tobytes()
+
+
+def test_rows_of_files_may_be_taken_into_memory(tmp_path, frame):
+    """A table of all rows, or rows of some numbers, are those of the frame."""
+    table = frame.drop(columns="kind")
+    table.to_parquet(tmp_path / "data.parquet", row_group_size=90)
+    one, other = (read_rows(each, "y") for each in (table, tmp_path / "data.parquet"))
+    assert (one.in_memory, other.in_memory) == (True, False)
+    for rows in (one, other):
+        assert rows.take(np.arange(100)).in_memory
+    for first, second in zip(one.table.columns, other.table.columns, strict=True):
+        np.testing.assert_array_equal(first.read(5, 90), second.read(5, 90))
+
+
+@pytest.mark.parametrize("weighted", ["none", "any"])
+def test_chunks_for_more_threads_are_the_same_rows(frame, weighted):
+    """Numbers and weights stay with their rows, and an order that is known is not found again."""
+    rows = read_rows(frame.drop(columns="kind"), "y", weights_of(weighted))
+    assert rows.in_chunks(n_jobs=1) is rows
+    order = rows.origin
+    smaller = rows.in_chunks(chunk_rows=60)
+    assert smaller.origin is order
+    parts = [(chunk.numbers, chunk.target, chunk.weights) for chunk in smaller.chunks]
+    assert len(parts) == 12
+    (whole,) = rows.chunks
+    for position, expected in enumerate((whole.numbers, whole.target, whole.weights)):
+        if expected is not None:
+            joined = np.concatenate([part[position] for part in parts])
+            np.testing.assert_array_equal(joined, expected)
+
+
+def test_classes_are_positions_among_labels(frame):
+    """The target of classes is a position, and one class against the rest is 1 in that class."""
+    rows = read_rows(frame.drop(columns="y"), "kind", of_classes=True)
+    assert rows.classes.tolist() == ["down", "level", "up"]
+    np.testing.assert_array_equal(rows.classes[rows.given.astype(int)], frame["kind"])
+    up = rows.one_vs_rest(2)
+    assert up.classes is None
+    np.testing.assert_array_equal(up.given, frame["kind"] == "up")
+    assert up.mean == pytest.approx((frame["kind"] == "up").mean())

@@ -5,7 +5,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from mossrules import FittedEnsemble, MossRegressor, find_candidates
+from mossrules import FittedEnsemble, MossRegressor, estimators, find_candidates
 from mossrules.estimators import base, candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning import candidate_search
@@ -175,3 +175,9 @@ def test_a_warning_points_to_the_caller(diabetes, candidates):
         with pytest.warns(SolveLimitWarning) as caught:
             fit()
         assert caught[0].filename == __file__
+
+
+def test_the_old_name_of_the_parameters_still_works():
+    """`generation` is what `search_parameters` is called now, and says so."""
+    with pytest.warns(DeprecationWarning, match=r"estimators\.search_parameters"):
+        assert estimators.generation is search_parameters

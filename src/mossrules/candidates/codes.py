@@ -53,6 +53,7 @@ class EncodedTable:
     def whole(self) -> EncodedChunk:
         """Return all rows as one chunk, in the order of their numbers: for what sums floats."""
         chunks = list(self.chunks)
+        # Sums of floats depend on their order, and that of chunks is an accident.
         order = np.argsort(
             np.concatenate([chunk.start + chunk.row_ids.astype(np.int64) for chunk in chunks])
         )
@@ -90,8 +91,11 @@ def encode_table(
     by default they are kept if they take at most half of that where the rows are.
     """
     if keep is None:
+        # One byte per column, four each for target and number, eight for a weight. Half of the
+        # memory, as histograms and overlaps need some, and so does whatever else the machine does.
         bytes_per_row = len(binning.columns) + 8 * (2 if rows.is_weighted else 1)
         keep = rows.n_rows * bytes_per_row <= rows.chunks.memory // 2
+    # One more pass than codes need: the grid must be known before the first target is encoded.
     span = rows.span
     grid = TargetGrid.from_range(*span)
     moments = rows.chunks.fold(partial(_moments, grid, span), operator.add, n_jobs=n_jobs)
@@ -133,6 +137,7 @@ def _encode_chunk(
     codes = [
         np.empty((len(binning.columns), len(chunk.row_ids[piece])), np.uint8) for piece in pieces
     ]
+    # By column, as files store them: only one column of raw values is in memory at a time.
     for position, (binned, column) in enumerate(zip(binning.columns, table.columns, strict=True)):
         found = binned.encode_values(chunk.read(column), column.kind)
         for piece, part in zip(pieces, codes, strict=True):

@@ -170,6 +170,8 @@ def fit_binning(
     Rows of weight zero are as if they were not there, and an integer weight is as good as that
     many rows. (Weights are used as integers: sums of those do not depend on the chunking.)
     """
+    # All columns in one pass: files would otherwise be opened once for each. Sorting in memory
+    # comes after it, a column per thread.
     n_bins = check_integer("n_bins", n_bins, minimum=2, maximum=MAX_BINS)
     most = min(SAMPLE_ROWS, max(1000, SAMPLE_VALUES // len(rows.columns)))
     summary = rows.chunks.fold(
@@ -250,6 +252,8 @@ class _Summary:
 
 
 def _summarise(most: int, chunk: Chunk) -> _Summary:
+    # A hash of its number decides whether a row is in the sample, so the sample is the same however
+    # rows are cut into chunks; a generator of random numbers would go by the order of the work.
     hashes = np.empty(len(chunk), dtype=np.uint64)
     key = stream_key(np.uint64(0), ROW_SAMPLE, 0)
     hash_rows(key, chunk.start, chunk.row_ids, hashes)
@@ -340,6 +344,8 @@ def find_cuts(values: FloatArray, weights: IntArray | None, n_bins: int) -> Floa
 
     A quantile at the largest value is cut below it, others above: values that differ have a cut.
     """
+    # Cuts go between training values and never through one: a row's bin must not depend on how
+    # a threshold was rounded.
     if weights is None:
         values, cumulative = np.sort(values), np.arange(1, len(values) + 1)
     else:
@@ -361,7 +367,10 @@ def shortest_between(low: float, high: float) -> float:
     """
     if low <= 0.0 < high:
         return 0.0
+    # Not (low + high) / 2, which may overflow.
     middle = low / 2 + high / 2
+    # Thresholds are read by people: 27.2 says as much as 27.15384 if no value lies between. 17
+    # digits tell any two floats apart, so 16 tries are enough.
     for digits in range(1, 17):
         nearest = float(f"{middle:.{digits - 1}e}")
         if low <= nearest < high:

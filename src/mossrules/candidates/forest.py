@@ -31,6 +31,7 @@ from mossrules.candidates.kernels.trees import (
 from mossrules.data.chunks import Progress
 from mossrules.exceptions import InvalidParameter
 
+# A rule of more than six conditions is not read by anyone, and node numbers have six bits.
 MAX_DEPTH = 6
 HISTOGRAM_BYTES = 1 << 28  # trees are grown in batches when their histograms would exceed this
 
@@ -129,6 +130,8 @@ def grow_forest(
         n_jobs=n_jobs,
         progress=progress,
     )
+    # Level by level, not tree by tree: all trees share one pass over the rows, so that a thousand
+    # trees read them as often as one does.
     for level in range(max_depth):
         grower.grow_level(level)
     return grower.forest
@@ -183,6 +186,8 @@ class _Grower:
             for trees in self._batches(active.shape[1]):
                 if active[trees].any():
                     self._split_nodes(level, trees, active, start, outcome)
+            # These alone look at further columns: a constant column says nothing for or against a
+            # split.
             active = outcome == ALL_CONSTANT
 
     def _active_nodes(self, level: int) -> BoolArray:
@@ -195,7 +200,9 @@ class _Grower:
 
     def _batches(self, n_nodes: int) -> Iterator[slice]:
         """Yield groups of trees whose histograms fit in memory; bounds are multiples of four."""
+        # Weight and target of each code, eight bytes each.
         bytes_per_tree = n_nodes * self.n_drawn * self.data.binning.n_codes * 16
+        # Each thread fills histograms of its own, and one more set is being added up.
         size = max(1, HISTOGRAM_BYTES // (bytes_per_tree * TREES_PER_DRAW * (self.n_jobs + 1)))
         for first in range(0, self.forest.n_trees, size * TREES_PER_DRAW):
             yield slice(first, min(first + size * TREES_PER_DRAW, self.forest.n_trees))

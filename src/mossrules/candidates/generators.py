@@ -102,6 +102,9 @@ def gaussian_noise(data: EncodedTable, scale: float) -> IntArray:
     reads the target in.
     """
     deviation = float(data.moments.variance) ** 0.5 / (1 << data.forest_shift)
+    # A table of quantiles, looked up by a 16-bit draw: each row's noise is then a function of its
+    # number and the tree, as bootstrap counts are, and no stream of random numbers has to be cut
+    # up.
     quantiles = ndtri((np.arange(65536) + 0.5) / 65536)
     noise: IntArray = np.rint(quantiles * deviation * scale).astype(np.int64)
     return noise
@@ -189,6 +192,8 @@ class FittedEnsemble:
         A path that snapping leaves without any room (its leaf lies within one bin, or beyond a
         split of a column that has no cuts here) is dropped.
         """
+        # scikit-learn sends missing values somewhere at every split, also in columns that have
+        # none; rules should not mention them there.
         has_missing = data.has_missing
         cuts = [np.array(column.cuts) for column in data.binning.columns]
 
@@ -260,6 +265,8 @@ def _steps(tree: Any, node: int, cuts: FloatArray, has_missing: bool) -> tuple[S
         # Present values on the left, missing ones on the right: our left-hand set is {missing}.
         split = (feature, MISSING, 1, has_missing)
         return Step(*split, goes_left=False), Step(*split, goes_left=True)
+    # The nearest cut and not the one below: thresholds of different trees for the same gap, which
+    # differ in where they fell between two values, become one.
     nearest = int(np.argmin(np.abs(cuts - threshold)))  # the lower one of two equally near
     low = MISSING if has_missing and tree.missing_go_to_left[node] else 1
     split = (feature, low, nearest + 2 - low, has_missing)
@@ -268,6 +275,7 @@ def _steps(tree: Any, node: int, cuts: FloatArray, has_missing: bool) -> tuple[S
 
 def _has_room(path: Path) -> bool:
     """Tell whether some code satisfies all steps of a path; sets of codes are bits of integers."""
+    # Bits of Python's integers: a path has few steps, and arrays would cost more than they do.
     codes: dict[int, int] = {}
     for step in path:
         left = ((1 << step.width) - 1) << step.low

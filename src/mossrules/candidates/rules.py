@@ -24,6 +24,8 @@ from mossrules.candidates.forest import Path, Step
 from mossrules.data.columns import Kind, Label
 from mossrules.exceptions import InvalidParameter
 
+# Codes end at 251 (missing, 250 bins or levels, and all others). An end of its own, not the last
+# bin, makes "age > 50" the same rule in tables that have other numbers of bins.
 OPEN = 254  # upper end of a range without one: larger than any bin number
 
 
@@ -213,6 +215,7 @@ class Rule:
     @classmethod
     def of(cls, conditions: Iterable[Condition]) -> Rule:
         """Return the canonical rule that holds where all conditions hold."""
+        # Trees split a feature twice and in any order; as sets of rows the paths are one rule.
         ordered = sorted(conditions, key=lambda condition: condition.feature)
         merged = tuple(
             reduce(_intersect, same) for _, same in groupby(ordered, lambda each: each.feature)
@@ -265,6 +268,7 @@ def condition_of_step(step: Step, column: BinnedColumn) -> Condition:
 
     A rule covers missing values only if rows with missing values took that side in training.
     """
+    # Labels and not codes: the codes of another table are others.
     if column.kind is Kind.CATEGORICAL:
         return _levels_of_step(step, column)
     first_right = step.low + step.width
@@ -349,6 +353,7 @@ class CandidatePool:
 
     @classmethod
     def _sorted(cls, members: Iterable[tuple[Rule, frozenset[int]]], n_trees: int) -> CandidatePool:
+        # The order is part of the result: caps, ties of the solver and files go by it.
         ordered = sorted(members, key=lambda each: (-len(each[1]), each[0].sort_key))
         return cls(
             tuple(rule for rule, _ in ordered), tuple(found for _, found in ordered), n_trees
@@ -387,6 +392,7 @@ class CandidatePool:
             (self.rules[i], self.trees[i]) for i in range(len(self.rules)) if i not in grouped
         ]
         for group in groups:
+            # Rules on the same rows are one to any loss; the shortest is the one to read.
             simplest = min(group, key=lambda i: (len(self.rules[i]), i))
             found = frozenset[int]().union(*(self.trees[i] for i in group))
             members.append((self.rules[simplest], found))

@@ -183,6 +183,7 @@ def find_candidates(
             noise=noise if generator == "noisy-target" else None,
             seed=resolve_seed(random_state),
         )
+    # Whatever the source of rules, cuts come first: its paths speak of bins.
     source = resolve_generator(generator)
     rows = X
     if not isinstance(X, Rows):
@@ -196,10 +197,14 @@ def find_candidates(
             "No tree found a split, so there are no rules; there may be too few rows for "
             f"min_leaf={min_leaf}, or no column that explains the target."
         )
+    # Before the overlaps, which take time and memory with the square of the number of rules.
     if max_candidates is not None:
         pool = pool.cap(max_candidates)
+    # After the cap: a rule that is asked for stays, though hardly any tree found it.
     pool = pool.including(check_rule(rule, data.binning) for rule in include)
     overlaps = compute_overlaps(data, pool.rules, n_jobs=jobs, progress=progress)
+    # Only now is it known which rules hold on the same rows: their overlap is both of their
+    # supports.
     if merge_identical:
         pool, overlaps = merge_pool(pool, overlaps)
     statistics = statistics_of_overlaps(data, overlaps, pool.counts)

@@ -85,6 +85,7 @@ def statistics_of_overlaps(data: EncodedTable, overlaps: Overlaps, counts: IntAr
     """Turn exact integers into the floats of the notation above."""
     mean, variance = data.moments.mean, data.moments.variance
     scale = float(variance) ** 0.5
+    # Exact: counts and weights in grid units stay below 2^53.
     N = overlaps.counts.astype(np.float64)
     support = np.diagonal(N).copy()
     # Centred sums of a target counted from its rounded mean: integers up to the last subtraction.
@@ -97,6 +98,7 @@ def statistics_of_overlaps(data: EncodedTable, overlaps: Overlaps, counts: IntAr
         dtype=np.float64,
     )
     s = (sums - float(mean - origin) * support) / scale
+    # A rule that holds on no row (one that was asked for, say) has no mean: its column is zero.
     v = np.divide(s, support, out=np.zeros_like(s), where=support > 0)
     unit = data.weight_step
     grid = data.target_grid
@@ -259,5 +261,6 @@ def _chunk_patterns(rules: Sequence[Rule], binning: Binning, chunk: EncodedChunk
 
 
 def _joined(one: PackedRows, other: PackedRows) -> PackedRows:
+    # Collapsed after each chunk, so that memory grows with distinct patterns and not with rows.
     rows = np.concatenate([one[0], other[0]])
     return collapse(rows, np.concatenate([one[1], other[1]], axis=1))

@@ -26,7 +26,11 @@ __all__ = [
     "mix",
 ]
 
+# Weights above this stay weights: a table that is made longer costs time in every pass, and only
+# small whole weights are likely to mean repeated rows.
 MOST_REPEATS = 10  # whole weights are repetitions as long as they make the table no longer than so
+# The sort needs the target of all rows at once, eight bytes each, where everything else is read in
+# chunks. This is 128 MB; beyond it the order given is kept, and so is the promise on memory.
 MOST_SORTED = 1 << 24  # rows that are sorted; more are taken as they are given
 SAMPLE_ROWS = 1000  # whose ranks decide how the rows are shuffled
 
@@ -65,6 +69,7 @@ def column_key(kind: Kind, values: AnyArray) -> FloatArray:
     """Return numbers by which to sort the values of a column; missing ones come last, as one."""
     if kind in NUMBERS:
         return np.where(np.isnan(values), np.inf, values)
+    # Ranks within this column: labels of any type get numbers, by type first, as 1 and "1" differ.
     labels = sorted(set(values.tolist()), key=lambda label: (type(label).__name__, str(label)))
     rank = {label: number for number, label in enumerate(labels)}
     return np.array([rank[label] for label in values.tolist()], dtype=np.float64)
@@ -110,6 +115,8 @@ def _seed_of(rows: IntArray, keys: Sequence[Key]) -> np.uint64:
     """
     positions = np.linspace(0, len(rows) - 1, min(SAMPLE_ROWS, len(rows)))
     sample = rows[positions.astype(np.int64)]
+    # The number of distinct rows first: tables whose samples rank alike but which differ in length
+    # must not share an order.
     digest = blake2b(str(len(rows)).encode(), digest_size=8)
     for key in keys:
         digest.update(np.unique(key(sample), return_inverse=True)[1].astype("<u4").tobytes())

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import islice
 from numbers import Integral
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 import joblib
 
@@ -31,6 +31,17 @@ Result = TypeVar("Result")
 
 Progress = Callable[[str, int, int], None]  # (what is being done, chunks done, chunks in all)
 
+
+class Effort(TypedDict, total=False):
+    """How a fold is worked on; the result never depends on it."""
+
+    n_jobs: int  # threads of this process: a cluster has threads of its own
+    stage: str  # what is being done, for `progress`
+    progress: Progress | None
+
+
+# Chunks should be long enough that what is done once for each of them (an empty histogram, say)
+# costs little, and short enough that the codes of one stay in a cache and threads end together.
 MAX_CHUNK_ROWS = 1 << 16
 MIN_CHUNK_ROWS = 1 << 11
 
@@ -98,9 +109,12 @@ def fold(
 def _results(
     work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int
 ) -> Generator[Result, None, None]:
+    # Without threads, so that errors and profiles show where they come from.
     if n_jobs == 1 or len(items) == 1:
         yield from map(work, items)
         return
+    # Not `pool.map`: it would take up all items at once, and results would pile up in memory where
+    # combining is slower than working.
     waiting = iter(items)
     with ThreadPoolExecutor(n_jobs) as pool:
         # One more than there are threads, so that none idles while a result is combined.
@@ -130,12 +144,9 @@ class ChunkSource(ABC, Generic[Item]):
         self,
         work: Callable[[Item], Result],
         combine: Callable[[Result, Result], Result],
-        *,
-        n_jobs: int = 1,
-        stage: str = "",
-        progress: Progress | None = None,
+        **how: Unpack[Effort],
     ) -> Result:
-        """Return `combine` over `work(chunk)` for all chunks; `n_jobs` are threads of here."""
+        """Return `combine` over `work(chunk)` for all chunks."""
 
     @abstractmethod
     def split(
@@ -144,9 +155,7 @@ class ChunkSource(ABC, Generic[Item]):
         *,
         keep: bool,
         beside: Sequence[tuple[Any, ...]] | None = None,
-        n_jobs: int = 1,
-        stage: str = "",
-        progress: Progress | None = None,
+        **how: Unpack[Effort],
     ) -> ChunkSource[New]:
         """Return what becomes of the chunks: of each, one or more or none.
 
@@ -213,21 +222,17 @@ class LocalChunks(ChunkSource[Item]):
         self,
         work: Callable[[Item], Result],
         combine: Callable[[Result, Result], Result],
-        *,
-        n_jobs: int = 1,
-        stage: str = "",
-        progress: Progress | None = None,
+        **how: Unpack[Effort],
     ) -> Result:
         """Return `combine` over `work(chunk)` for all chunks, on threads."""
-        found: list[Result] = fold(
+        how["n_jobs"] = how.get("n_jobs", 1) + self.reads
+        results: list[Result] = fold(
             lambda item: fold_parts(work, combine, self.parts(item)),
             self.items,
             partial(join_folds, combine),
-            n_jobs=n_jobs + self.reads,
-            stage=stage,
-            progress=progress,
+            **how,
         )
-        return only_fold(found)
+        return only_fold(results)
 
     def split(
         self,
@@ -235,29 +240,22 @@ class LocalChunks(ChunkSource[Item]):
         *,
         keep: bool,
         beside: Sequence[tuple[Any, ...]] | None = None,
-        n_jobs: int = 1,
-        stage: str = "",
-        progress: Progress | None = None,
+        **how: Unpack[Effort],
     ) -> LocalChunks[New]:
         """Return what becomes of the chunks, made now and kept, or made in each fold."""
         more = [()] * len(self.items) if beside is None else beside
         items = list(zip(self.items, more, strict=True))
         parts = partial(split_parts, self.parts, work)
+        # Nothing is read here. Each fold makes the chunks again, which costs time and no memory.
         if not keep:
             return LocalChunks(items, parts, self.reads)
 
         def made(position: int) -> dict[int, list[New]]:
             return {position: parts(items[position])}
 
-        found = fold(
-            made,
-            range(len(items)),
-            operator.ior,
-            n_jobs=n_jobs + self.reads,
-            stage=stage,
-            progress=progress,
-        )
-        return LocalChunks([part for position in sorted(found) for part in found[position]])
+        how["n_jobs"] = how.get("n_jobs", 1) + self.reads
+        by_position = fold(made, range(len(items)), operator.ior, **how)
+        return LocalChunks([part for _, made_of in sorted(by_position.items()) for part in made_of])
 
     @property
     def memory(self) -> int:

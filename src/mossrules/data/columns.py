@@ -61,6 +61,7 @@ def as_vector(values: Any) -> Vector:
 
     It would read under masks, turn numbers beside strings into strings, and forget an order.
     """
+    # Only if they are loaded already: a value of theirs cannot be here otherwise.
     pandas, pyarrow = nw.dependencies.get_pandas(), nw.dependencies.get_pyarrow()
     if pandas is not None and isinstance(values, pandas.api.extensions.ExtensionArray):
         values = pandas.Series(values)
@@ -282,10 +283,12 @@ def _column_from_objects(name: str, values: AnyArray) -> Column:
         raise InvalidColumn(
             f"Column {name!r} mixes types ({found} values); convert it to one type."
         )
+    # A column of strings may have missing values of several makes: None, NaN, pandas' NA.
     if "string" in families:
         labels = np.full(len(values), None, dtype=object)
         labels[~missing] = [str.__str__(label) for label in present]  # not a subclass of str
         return Column(name, Kind.CATEGORICAL, _read_array(labels, np.object_))
+    # Decimals and Python's integers of any size become floats, or say that they cannot.
     numbers = np.full(len(values), np.nan)
     try:
         numbers[~missing] = present.astype(np.float64)

@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from mossrules._typing import AnyArray
 from mossrules.data.chunks import (
     ChunkSource,
+    Effort,
     Item,
     LocalChunks,
     New,
-    Progress,
     Result,
     RowRange,
     fold_parts,
@@ -48,6 +48,7 @@ __all__ = [
     "read_partitions",
 ]
 
+# Wide enough that the tree is shallow, narrow enough that a worker holds few results at a time.
 FAN_IN = 8  # results that are combined at once
 TARGET = "y"  # name of the target that comes beside an array
 
@@ -63,10 +64,7 @@ class DaskChunks(ChunkSource[Item]):
         self,
         work: Callable[[Item], Result],
         combine: Callable[[Result, Result], Result],
-        *,
-        n_jobs: int = 1,  # noqa: ARG002  the cluster has threads of its own
-        stage: str = "",
-        progress: Progress | None = None,
+        **how: Unpack[Effort],
     ) -> Result:
         """Return `combine` over `work(chunk)` for all chunks, combined in a tree on the workers."""
         from dask.base import compute  # noqa: PLC0415  optional
@@ -74,16 +72,18 @@ class DaskChunks(ChunkSource[Item]):
 
         # Once in the graph, however many partitions there are.
         task = delayed(partial(_fold_item, self.parts, work, combine), traverse=False)
+        # All partitions in one graph: Dask then places work where the data are, and repeats the
+        # part of a worker that is lost. One task for each combination of eight keeps traffic
+        # between neighbours.
         level = [delayed(_call)(task, item) for item in self.items]
         while len(level) > 1:
             level = [
                 delayed(partial(_join_all, combine))(level[first : first + FAN_IN])
                 for first in range(0, len(level), FAN_IN)
             ]
-        found: list[Result] = compute(level[0])[0]
-        if progress is not None:
-            progress(stage, len(self.items), len(self.items))
-        return only_fold(found)
+        results: list[Result] = compute(level[0])[0]
+        self._tell(how)
+        return only_fold(results)
 
     def split(
         self,
@@ -91,9 +91,7 @@ class DaskChunks(ChunkSource[Item]):
         *,
         keep: bool,
         beside: Sequence[tuple[Any, ...]] | None = None,
-        n_jobs: int = 1,  # noqa: ARG002
-        stage: str = "",
-        progress: Progress | None = None,
+        **how: Unpack[Effort],
     ) -> DaskChunks[New]:
         """Return what becomes of the chunks, kept on the workers or made in each fold."""
         from dask.base import persist  # noqa: PLC0415
@@ -111,9 +109,14 @@ class DaskChunks(ChunkSource[Item]):
             return DaskChunks(items, parts)
         task = delayed(parts, traverse=False)
         made = persist(*(delayed(_call)(task, item) for item in items))
-        if progress is not None:
-            progress(stage, len(items), len(items))
+        self._tell(how)
         return DaskChunks(made, _pieces)
+
+    def _tell(self, how: Effort) -> None:
+        """Report a pass as a whole: a graph does not say how far it is."""
+        progress = how.get("progress")
+        if progress is not None:
+            progress(how.get("stage", ""), len(self.items), len(self.items))
 
     @property
     def memory(self) -> int:
@@ -204,6 +207,7 @@ def read_partitions(X: Any, y: Any) -> tuple[Table, DaskChunks[Any], str]:
         _column(name, [look.kinds[position] for look in looks])
         for position, name in enumerate(names)
     )
+    # Dask does not know the lengths of partitions, and offsets need them all.
     edges = [0, *accumulate(look.n_rows for look in looks)]
     spans = tuple(RowRange(start, stop) for start, stop in pairwise(edges))
     return Table(columns, edges[-1], parts=spans), partitions, target
@@ -255,6 +259,7 @@ def _look(part: tuple[int, Any]) -> dict[int, _Found]:
 
 def _column(name: str, kinds: Sequence[tuple[Kind, tuple[Label, ...], bool]]) -> Column:
     """Return a column of the kind that its values have; it is read on the workers only."""
+    # The first partition that has any value decides: an empty column of strings looks like numbers.
     kind, levels, _ = next((each for each in kinds if each[2]), kinds[0])
     return Column(name, kind, _not_here, levels)
 

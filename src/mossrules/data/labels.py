@@ -11,6 +11,7 @@ from mossrules._common import check_number
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.canonical_order import are_repetitions
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
+from mossrules.data.table import finite_numbers
 from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError
 
 __all__ = [
@@ -18,10 +19,21 @@ __all__ = [
     "label_values",
     "python_label",
     "read_labels",
+    "read_target",
     "scale_weights",
     "sort_labels",
     "weigh_classes",
 ]
+
+
+def read_target(
+    column: Column, n_rows: int, *, of_classes: bool
+) -> tuple[FloatArray, AnyArray | None]:
+    """Return the target of all rows, and the classes of which it has the positions."""
+    if not of_classes:
+        return finite_numbers(column, 0, n_rows), None
+    classes, codes = read_labels(column, n_rows)
+    return codes.astype(np.float64), classes
 
 
 def read_labels(column: Column, n_rows: int, *, least: int = 2) -> tuple[AnyArray, IntArray]:
@@ -51,6 +63,7 @@ def label_values(column: Column, start: int, stop: int) -> AnyArray:
 
 def sort_labels(name: str, found: set[Any], dtype: Any, *, least: int = 2) -> AnyArray:
     """Return the classes that a target has, sorted."""
+    # By type and then by value, as scikit-learn has them where all are of one type.
     labels = sorted(found, key=lambda label: (type(label).__name__, label))
     if len(labels) < least:
         only = f" ({labels[0]!r} on every row)" if labels else ""
@@ -120,6 +133,7 @@ def weigh_classes(
             else _from_mapping(classes, class_weight)
         )
         totals = totals * factors
+    # A class may weigh nothing, by its rows or by class_weight; two must be left to tell apart.
     if np.count_nonzero(totals) < 2:
         raise InvalidTarget(
             "The weights leave rows of fewer than two classes; let rows of another class count."

@@ -16,9 +16,10 @@ import numpy as np
 
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.chunks import ChunkSource, LocalChunks, RowRange
-from mossrules.data.columns import Column
+from mossrules.data.columns import Column, Label
 from mossrules.data.dask_partitions import DaskChunks, partition_table
-from mossrules.data.table import Table, target_column
+from mossrules.data.labels import label_values, sort_labels
+from mossrules.data.table import Table, finite_numbers, target_column
 from mossrules.exceptions import InvalidTarget
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "partition_chunks",
     "split_chunk",
     "table_chunks",
+    "target_in_parts",
     "target_span",
 ]
 
@@ -113,6 +115,36 @@ def split_chunk(name: str, read: ReadTarget, chunk: Chunk) -> list[Chunk]:
     return [replace(chunk, table=chunk.table.without(name), read_target=values)]
 
 
+def target_in_parts(
+    source: ChunkSource[Chunk], name: str, *, of_classes: bool, n_jobs: int
+) -> tuple[ChunkSource[Chunk], AnyArray | None]:
+    """Return chunks that read their target from a column, and its classes, found in one pass."""
+    read: ReadTarget = finite_numbers
+    classes = None
+    # Two readings of the same column: labels to find out which there are, and then positions among
+    # them. Workers are sent the few labels, and nobody holds those of all rows.
+    if of_classes:
+        labelled = source.split(partial(split_chunk, name, label_values), keep=False)
+        labels, dtype = labelled.fold(_labels_in, _more_labels, n_jobs=n_jobs)
+        classes = sort_labels(name, labels, dtype)
+        position = {label: number for number, label in enumerate(classes.tolist())}
+        read = partial(_positions, position)
+    return source.split(partial(split_chunk, name, read), keep=False), classes
+
+
+def _positions(position: dict[Label, int], column: Column, start: int, stop: int) -> FloatArray:
+    labels = label_values(column, start, stop).tolist()
+    return np.array([position[label] for label in labels], dtype=np.float64)
+
+
+def _labels_in(chunk: Chunk) -> tuple[set[Any], Any]:
+    return set(chunk.target.tolist()), chunk.target.dtype
+
+
+def _more_labels(one: tuple[set[Any], Any], other: tuple[set[Any], Any]) -> tuple[set[Any], Any]:
+    return one[0] | other[0], one[1]
+
+
 def one_class(position: int, chunk: Chunk) -> list[Chunk]:
     """Return a chunk whose target is 1 in a class and 0 elsewhere."""
     return [replace(chunk, read_target=partial(_is_class, position, chunk))]
@@ -130,10 +162,13 @@ def number_chunk(
     target: FloatArray | None,
 ) -> list[Chunk]:
     """Return a chunk of rows as they are given with what is known of each, by its offset."""
+    # The target of all rows is known here when it came beside the rows, as values. It travels with
+    # the chunks, a slice to each, and not with the work.
     if target is not None:
         chunk = replace(chunk, read_target=partial(_itself, target))
     if row_ids is None:
         return [replace(chunk, weights=weights)]
+    # Picking rows copies each column; most chunks have every row once, and need no copy.
     if times is None or (times == 1).all():
         return [replace(chunk, start=0, row_ids=row_ids, weights=weights)]
     picked = np.repeat(np.arange(len(chunk)), times)
@@ -141,6 +176,8 @@ def number_chunk(
         return []
     firsts = np.cumsum(times) - times
     numbers = row_ids.astype(np.int64)[picked] + np.arange(len(picked)) - firsts[picked]
+    # Tables too long to be sorted keep their order, so numbers of a chunk are close together: less
+    # the smallest they fit in 32 bits, whatever the number of rows.
     start = int(numbers.min())
     return [
         replace(
@@ -182,6 +219,8 @@ def gather_column(
     first = np.searchsorted(ordered, [span.start for span in spans])
     last = np.searchsorted(ordered, [span.stop for span in spans])
     beside = [(ordered[a:b],) for a, b in zip(first, last, strict=True)]
+    # Each chunk is asked for the rows that tie in it: a whole column may not fit in memory, and
+    # where the target has few ties, the first column is the last one to be asked.
     chunks = source.split(partial(_values_at, position), keep=False, beside=beside)
     picked = _joined(chunks.fold(_itself, operator.or_, n_jobs=n_jobs))
     values = np.empty_like(picked)

@@ -29,35 +29,32 @@ from mossrules.data.canonical_order import (
     has_canonical_order,
 )
 from mossrules.data.chunks import ChunkSource, RowRange, row_ranges
-from mossrules.data.columns import Column, Label
+from mossrules.data.columns import Column
 from mossrules.data.dask_partitions import on_workers, read_partitions
-from mossrules.data.files import scan_if_path
+from mossrules.data.files import scan_files
 from mossrules.data.fixed_point import integer_weights
 from mossrules.data.labels import (
     check_class_weight,
-    label_values,
-    read_labels,
+    read_target,
     scale_weights,
-    sort_labels,
     weigh_classes,
 )
 from mossrules.data.row_chunks import (
     Chunk,
-    ReadTarget,
     Span,
     gather_column,
     gather_target,
     number_chunk,
     one_class,
     partition_chunks,
-    split_chunk,
     table_chunks,
+    target_in_parts,
     target_span,
 )
 from mossrules.data.table import (
     Table,
-    finite_numbers,
     is_dask,
+    names_files,
     read_weights,
     split_column,
     take_rows,
@@ -67,7 +64,7 @@ from mossrules.exceptions import InvalidTable
 __all__ = ["Rows", "read_rows"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Rows:
     """Rows to learn from: their columns, chunks to fold over, and the number of each row.
 
@@ -139,6 +136,8 @@ class Rows:
     def _counted(self) -> tuple[FloatArray | None, IntArray | None]:
         """Weights that multiply, and how often each row counts, of all rows given."""
         weights, repeats = self.sample_weight, self.repeats
+        # `find_candidates` keeps the order and so the rows: repeating them would renumber all
+        # others.
         if weights is None or self.keeps_order:
             return weights, repeats
         if are_repetitions(weights if repeats is None else np.repeat(weights, repeats)):
@@ -154,6 +153,8 @@ class Rows:
             return None
         times = np.ones(self.features.n_rows, np.int64) if repeats is None else repeats.copy()
         if weights is not None:
+            # A row that does not count must not take a number, or it would move the draws of all
+            # others.
             times[weights == 0] = 0
         return times
 
@@ -162,6 +163,7 @@ class Rows:
         """The rows given that count, in the order of their numbers; None for all, as they are."""
         weights, times = self._counted[0], self._times
         used = None if times is None else np.flatnonzero(times)
+        # With weights the limit is on repetitions too, since these are weighed one by one.
         n_sorted = self.n_rows if used is None or weights is not None else len(used)
         if self.keeps_order or not has_canonical_order(n_sorted):
             return used
@@ -173,8 +175,12 @@ class Rows:
 
     def _column_key(self, position: int, rows: IntArray) -> FloatArray:
         """Return numbers by which to sort some rows on a column."""
-        values = gather_column(self.source, self.spans, position, rows, self.n_jobs)
-        return column_key(self.columns[position].kind, values)
+        column = self.columns[position]
+        if self.in_memory:  # where a column is a view, and not worth a fold
+            values = column.read(0, self.features.n_rows)[rows]
+        else:
+            values = gather_column(self.source, self.spans, position, rows, self.n_jobs)
+        return column_key(column.kind, values)
 
     @cached_property
     def origin(self) -> IntArray:
@@ -227,6 +233,8 @@ class Rows:
             return None
         numbers = np.zeros(self.features.n_rows, np.uint32 if self.n_rows < 1 << 32 else np.int64)
         counts = np.ones(len(order), np.int64) if times is None else times[order]
+        # A row that counts three times has three numbers in a row: its first is the total before
+        # it.
         numbers[order] = np.cumsum(counts) - counts
         return numbers
 
@@ -238,6 +246,9 @@ class Rows:
         spans = row_ranges(self.features.n_rows, n_jobs=n_jobs, chunk_rows=chunk_rows)
         if not self.in_memory or spans == self.spans:
             return self
+        # Each thread is to have a chunk where that pays, and how many threads there are is known
+        # when candidates are looked for, not when rows are read: folds may share what the reader
+        # had.
         source = table_chunks(self.features, spans)
         other = replace(self, source=source, spans=spans, n_jobs=n_jobs)
         vars(other).update({name: vars(self)[name] for name in ("_order",) if name in vars(self)})
@@ -279,6 +290,7 @@ class Rows:
         if self.known_target is None and not self.is_weighted:
             low, high = self.span  # without bringing all of it here
             return not low < high
+        # Weights that round to zero on the grid still count here; `target_varies` knows the grid.
         used = self.given if self._times is None else self.given[self._times > 0]
         return bool(used.min() == used.max())
 
@@ -303,6 +315,7 @@ class Rows:
         """
         weights, repeats, factors = self.sample_weight, None, self.class_factors
         if factors is not None and weights is not None and are_repetitions(weights):
+            # Scaling them would make fractions of them, and repetitions would no longer be exact.
             repeats = weights.astype(np.int64)
             repeated = np.repeat(np.arange(len(weights)), repeats)
             weights = np.zeros(len(weights))
@@ -365,8 +378,10 @@ def read_rows(
     keeps_order : whether rows are numbered as they are given
     n_jobs : threads
     """
-    check_class_weight(class_weight)
-    X = scan_if_path(X)
+    if of_classes:
+        check_class_weight(class_weight)
+    if names_files(X):
+        X = scan_files(X)
     in_parts = not whole and (is_dask(X) or (isinstance(X, Table) and bool(X.parts)))
     rows = (_read_in_parts if in_parts else _read_whole)(
         X,
@@ -388,7 +403,7 @@ def _read_whole(
     table, column = split_column(X, y)
     _check_size(table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
-    target, classes = _read_target(column, table.n_rows, of_classes=of_classes)
+    target, classes = read_target(column, table.n_rows, of_classes=of_classes)
     # Canonical order looks at columns row by row, and folds and classes read them again. In the
     # order given, two passes over slices are all, for which nothing need be kept.
     table = replace(table, parts=()) if keeps_order else table.loaded()
@@ -413,9 +428,9 @@ def _read_in_parts(
     features, column = split_column(table, y)
     target, classes = None, None
     if isinstance(y, str):
-        source, classes = _target_in_parts(source, y, of_classes=of_classes, n_jobs=n_jobs)
+        source, classes = target_in_parts(source, y, of_classes=of_classes, n_jobs=n_jobs)
     else:
-        target, classes = _read_target(column, table.n_rows, of_classes=of_classes)
+        target, classes = read_target(column, table.n_rows, of_classes=of_classes)
     features = replace(features, named=hasattr(X, "columns"))  # as all but arrays of Dask have
     return Rows(
         features,
@@ -435,44 +450,3 @@ def _check_size(n_rows: int) -> None:
             f"The table has {n_rows} sample(s) (n_samples={n_rows}) while a minimum of 2 is "
             "required; add rows."
         )
-
-
-# --- targets --------------------------------------------------------------------------------------
-
-
-def _read_target(
-    column: Column, n_rows: int, *, of_classes: bool
-) -> tuple[FloatArray, AnyArray | None]:
-    """Return the target of all rows, and the classes of which it has the positions."""
-    if not of_classes:
-        return finite_numbers(column, 0, n_rows), None
-    classes, codes = read_labels(column, n_rows)
-    return codes.astype(np.float64), classes
-
-
-def _target_in_parts(
-    source: ChunkSource[Chunk], name: str, *, of_classes: bool, n_jobs: int
-) -> tuple[ChunkSource[Chunk], AnyArray | None]:
-    """Return chunks that read their target from a column, and its classes, found in one pass."""
-    read: ReadTarget = finite_numbers
-    classes = None
-    if of_classes:
-        labelled = source.split(partial(split_chunk, name, label_values), keep=False)
-        labels, dtype = labelled.fold(_labels_in, _more_labels, n_jobs=n_jobs)
-        classes = sort_labels(name, labels, dtype)
-        position = {label: number for number, label in enumerate(classes.tolist())}
-        read = partial(_positions, position)
-    return source.split(partial(split_chunk, name, read), keep=False), classes
-
-
-def _positions(position: dict[Label, int], column: Column, start: int, stop: int) -> FloatArray:
-    labels = label_values(column, start, stop).tolist()
-    return np.array([position[label] for label in labels], dtype=np.float64)
-
-
-def _labels_in(chunk: Chunk) -> tuple[set[Any], Any]:
-    return set(chunk.target.tolist()), chunk.target.dtype
-
-
-def _more_labels(one: tuple[set[Any], Any], other: tuple[set[Any], Any]) -> tuple[set[Any], Any]:
-    return one[0] | other[0], one[1]

@@ -131,6 +131,12 @@ def _pick(values: AnyArray, positions: IntArray, start: int, stop: int) -> AnyAr
     return values[positions[start:stop]]
 
 
+def names_files(X: Any) -> bool:
+    """Tell whether X is a path or a pattern, or a list of these."""
+    is_list = isinstance(X, list | tuple) and len(X) > 0
+    return all(isinstance(each, str | os.PathLike) for each in (X if is_list else [X]))
+
+
 def is_dask(X: Any) -> bool:
     """Tell whether X is a Dask frame or array, without loading Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
@@ -200,6 +206,7 @@ def _one_per_row(values: Any, name: str, n_rows: int) -> Vector:
             "pass one number per row."
         )
     vector = as_vector(values)
+    # scikit-learn takes a target of one column too, with a warning that estimators give.
     if isinstance(vector, np.ndarray) and vector.ndim == 2 and vector.shape[1] == 1:
         vector = vector[:, 0]
     if len(vector.shape) != 1:
@@ -240,6 +247,8 @@ def finite_numbers(column: Column, start: int, stop: int) -> FloatArray:
         raise InvalidTarget(
             f"{column.name} is {column.kind.value}; it must be numeric: convert it to numbers."
         )
+    # A missing target cannot be filled in: the row says nothing, and dropping it in silence would
+    # change what was asked for.
     bad = int(np.count_nonzero(~np.isfinite(numbers)))
     if bad:
         raise InvalidTarget(
@@ -364,6 +373,7 @@ def _missing_columns_message(missing: list[str], available: list[str]) -> str:
 
 def did_you_mean(name: str, available: Sequence[str]) -> str:
     """Return a question that names the closest of the names there are, or nothing."""
+    # One name, the closest: a list of candidates is longer than the look at one's own columns.
     close = difflib.get_close_matches(name, available, n=1)
     return f" Did you mean {_quoted(close[0])}?" if close else ""
 

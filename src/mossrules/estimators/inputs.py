@@ -34,7 +34,6 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, **how: Any
             "A column-vector y was passed when a 1d array was expected; pass y.ravel() instead.",
             DataConversionWarning,
         )
-    X = scan_if_path(X)
     rows = read_rows(X, y, sample_weight, n_jobs=_jobs(estimator), **how)
     if nw.dependencies.is_into_dataframe(X):
         # The frame itself, for scikit-learn has its own rule for names that are not text.

@@ -81,6 +81,7 @@ def add_overlaps(
     """
     m, n_words = left.shape
     n = right.shape[0]
+    # In blocks, so that words of all sets stay in the cache while each pair of sets meets there.
     for start in range(0, n_words, BLOCK_WORDS):
         stop = min(start + BLOCK_WORDS, n_words)
         for i in range(0, m, 2):
@@ -113,6 +114,7 @@ def encode_numbers(values: FloatArray, cuts: FloatArray, codes: CodeArray) -> No
 
     One comparison per cut, branch-free: for the usual nine cuts this beats a binary search.
     """
+    # NaN is the only number that is not equal to itself.
     for i in range(values.shape[0]):
         codes[i] = np.uint8(values[i] == values[i])
     for cut in cuts:

@@ -13,6 +13,8 @@ from mossrules._typing import AnyArray, BitArray, BoolArray, IntArray
 from mossrules.data import canonical_order
 from mossrules.data.canonical_order import GOLDEN
 
+# One 64-bit hash has four 16-bit uniforms in it, which are enough for Poisson draws; a hash for
+# each tree would be work for bits that nobody needs.
 TREES_PER_DRAW = 4
 
 # What a stream is for: part of its key, so that no two uses share numbers.

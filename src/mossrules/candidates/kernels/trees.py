@@ -157,6 +157,8 @@ def _find_nodes(
     size = codes.shape[1]
     node_of_row[:size] = 0
     for above in range(level):
+        # Without branches: rows of a node are scattered, so a jump would be guessed wrong half the
+        # time.
         first = (1 << above) - 1
         for node in range((1 << above) - 1, -1, -1):
             # From the last node to the first: children 2k and 2k+1 are never met again.
@@ -266,6 +268,7 @@ def choose_splits(
                     break
                 weight = histogram[tree, node, j, :, 0]
                 total = histogram[tree, node, j, :, 1]
+                # As in scikit-learn: columns that are constant here do not use up the draw.
                 if not _varies(weight):
                     continue
                 if outcome[tree, node] == ALL_CONSTANT:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from mossrules.data.columns import Kind
 from mossrules.data.files.delimited import MISSING, read_csv, scan_csv
 from mossrules.data.files.parquet import read_parquet, scan_parquet
-from mossrules.data.table import Columns, ColumnSelection, Table
+from mossrules.data.table import Columns, ColumnSelection, Table, names_files
 from mossrules.exceptions import InvalidFile, MissingDependency
 
 __all__ = ["MISSING", "Columns", "read_file", "scan_files", "scan_if_path"]
@@ -106,6 +106,7 @@ def scan_files(
     """
     files = _find_files([paths] if isinstance(paths, str | os.PathLike) else paths)
     suffixes = [_suffix(path) for path in files]
+    # They could be read, but not with one meaning: text has no types, and Parquet does.
     if len({suffix in PARQUET for suffix in suffixes}) > 1:
         raise InvalidFile("Some of the files are CSV and some are Parquet; pass one of the two.")
     selection = [ColumnSelection(path, only, drop, required, kinds or {}) for path in files]
@@ -128,9 +129,7 @@ def scan_files(
 
 def scan_if_path(X: Any, only: Collection[str] | None = None) -> Any:
     """Return a table of files where X is the path, a pattern or paths of them; else X itself."""
-    is_list = isinstance(X, list | tuple) and len(X) > 0
-    named = all(isinstance(each, str | os.PathLike) for each in (X if is_list else [X]))
-    return scan_files(X, only=only) if named else X
+    return scan_files(X, only=only) if names_files(X) else X
 
 
 def _find_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:

@@ -37,6 +37,7 @@ Row = tuple[int, list[str]]  # the line it ends on, and its fields
 
 MISSING = frozenset(["", "NA", "N/A", "NaN", "nan", "null", "NULL"])  # the words for it
 TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+# A gzip file of some kilobytes may hold a line of gigabytes.
 LONGEST_LINE = 1 << 24  # characters
 BLOCK_ROWS = 500  # are text at a time: few enough to stay in the processor's cache
 
@@ -54,6 +55,8 @@ def parse_csv(
     if len(delimiter) != 1:
         raise InvalidFile(f"The delimiter is {delimiter!r}; pass one character.")
     parsers = _parse_files(files, delimiter, make_blocks)
+    # The text of earlier rows is gone where numbers were read: kept beside the numbers, it would
+    # take several times their memory, and nearly all columns never need it.
     late = {name for name, parser in parsers.items() if parser.is_late}
     if late:
         kinds = dict.fromkeys(late, Kind.CATEGORICAL)
@@ -285,6 +288,8 @@ def missing_values(n: int, kind: Kind | None) -> AnyArray:
 def _as_numbers(fields: Sequence[str]) -> AnyArray | None:
     if "_" in "".join(fields):  # 1_000 is a number to Python and nobody else
         return None
+    # Python's own float is exact to the last bit. pyarrow parses faster, but takes other words for
+    # numbers and for missing values, and says in other terms where a file is broken.
     try:
         return np.array(list(map(float, fields)))
     except ValueError:
@@ -387,6 +392,8 @@ class SpooledBlocks(Blocks):
         for start in range(0, n_rows, MAX_CHUNK_ROWS):
             self.add(missing_values(min(MAX_CHUNK_ROWS, n_rows - start), kind), kind)
 
+    # Columns are appended to files of their own, so that a pass reads the columns it needs and rows
+    # from any place on, without a look at the text.
     def flush(self) -> None:
         """Write what is waiting."""
         if self.arrays:

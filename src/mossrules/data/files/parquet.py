@@ -28,6 +28,7 @@ __all__ = ["read_parquet", "scan_parquet"]
 
 # What pandas calls an index without a name: of rows that were sorted or drawn, it is their numbers.
 INDEX = re.compile(r"__index_level_\d+__")
+# Row groups of a few rows would mean a call of pyarrow for each, and a chunk of its own.
 PART_ROWS = 1 << 17  # row groups that are smaller are read together, up to this many rows
 
 
@@ -156,6 +157,8 @@ def scan_parquet(files: Sequence[ColumnSelection]) -> Table:
     return Table(columns, parts[-1].rows.stop, parts=tuple(part.rows for part in parts))
 
 
+# Workers are sent paths, and each process reads the metadata of a file once: with thousands of
+# columns it is megabytes.
 @lru_cache(maxsize=256)
 def _metadata(path: Path, modified: int) -> Any:
     """Return what a file says of itself, read once in each process."""
