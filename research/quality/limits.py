@@ -19,7 +19,7 @@ import numpy as np
 from mossrules import MossRegressor
 from mossrules.estimators import candidates_for
 from mossrules.frontier import solve_frontier
-from mossrules.solver import LinearConstraints, Options, Problem, solve, solve_pool
+from mossrules.solver import LinearConstraints, Options, Problem, near_optimal, solve
 from research.harness.processes import run_python
 from research.quality._record import Cell, Record
 from support.cases import hard_problem
@@ -64,7 +64,7 @@ def frontier(problem: Problem, seconds: float) -> tuple[float, float, str]:
 
 def pool(problem: Problem, seconds: float) -> tuple[float, float, str]:
     """List near-optimal selections."""
-    found = solve_pool(problem, 0.05, 100, Options(time_limit=seconds))
+    found = near_optimal(problem, 0.05, 100, Options(time_limit=seconds))
     best = float(min(found.losses, default=math.inf))
     return best, -math.inf, found.status.value
 

@@ -30,7 +30,7 @@ import numpy as np
 from mossrules._files import write_file
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter, LicenceLimit, MossError
 from mossrules.frontier import solve_frontier
-from mossrules.solver import Options, Solution, Status, solve, solve_pool
+from mossrules.solver import Options, Solution, Status, near_optimal, solve
 from mossrules.solver.search.branch_and_bound import compile_kernels
 from research.harness.clone import ROOT
 from research.quality._page import made, table
@@ -225,7 +225,7 @@ def examine_pool(problem: Any, tolerance: float, tally: Tally) -> None:
     """Hold the list of near-optimal selections against all selections there are."""
     name = f"problem {sum(tally.problems.values()) - 1} (list within {tolerance:g})"
     try:
-        pool = solve_pool(problem, tolerance, EVERYTHING, Options(time_limit=POOL_LIMIT))
+        pool = near_optimal(problem, tolerance, EVERYTHING, Options(time_limit=POOL_LIMIT))
         expected, losses = brute_force_pool(problem, tolerance)
     except Exception:  # noqa: BLE001  whatever it is, it is a defect
         tally.add_failure(name, "the list")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.squared import LinearConstraints, Problem
 
 
@@ -115,3 +116,23 @@ def swap_nothing(*arguments):
     assert min(first, rounds) >= 0
     A = data.G[np.ix_(support, support)] + np.eye(len(support)) / data.gamma
     return 0.5 * data.q[support] @ np.linalg.solve(A, data.q[support])
+
+
+def hard_classes() -> LogisticProblem:
+    """Return a problem of two classes that the root does not solve: rules overlap, few rows."""
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(300, 6))
+    active = np.column_stack(
+        [
+            (values[:, a] > cut) & (values[:, b] < cut)
+            for a in range(6)
+            for b in range(6)
+            for cut in (-0.5, 0.3)
+            if a != b
+        ]
+    )
+    y = rng.random(300) < 1 / (1 + np.exp(-values[:, 0] - values[:, 1] * (values[:, 2] > 0)))
+    counts = rng.integers(1, 60, active.shape[1])
+    return LogisticProblem.from_matrix(
+        active, y.astype(float), counts, weights=np.ones(300), max_rules=6, gamma=2.0
+    )

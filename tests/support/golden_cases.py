@@ -68,8 +68,8 @@ from mossrules.solver import (
     LogisticProblem,
     Options,
     Problem,
+    near_optimal,
     solve,
-    solve_pool,
 )
 from mossrules.stability import (
     Agreement,
@@ -789,7 +789,7 @@ def pools() -> Figures:
     """All choices that are nearly as good as the best."""
     found = {}
     for seed, tolerance, most in ((0, 0.05, 1000), (1, 0.2, 20), (2, 0.0, 1000)):
-        pool = solve_pool(made_problem(seed), tolerance, most, NO_LIMIT)
+        pool = near_optimal(made_problem(seed), tolerance, most, NO_LIMIT)
         found[f"{seed} within {tolerance}"] = {
             "supports": [support.tolist() for support in pool.supports][:30],
             "number": len(pool),

@@ -435,6 +435,25 @@ def brute_force_logistic(rows: ClassRows, problem) -> float:
     return best
 
 
+def brute_force_logistic_pool(
+    rows: ClassRows, problem, tolerance: float
+) -> dict[tuple[int, ...], float]:
+    """Return the feasible selections within a tolerance of the optimum, with losses from the rows.
+
+    There must be no signs and no limits. As much rounding is allowed as between equal losses.
+    """
+    losses: dict[tuple[int, ...], float] = {}
+    for size in range(min(problem.max_rules, problem.m) + 1):
+        sets = np.array(list(itertools.combinations(range(problem.m), size)), dtype=np.int64)
+        sets = sets.reshape(math.comb(problem.m, size), size)
+        sets = sets[_meets_conditions(problem, sets)]
+        if len(sets):
+            least = logistic_losses(rows, sets, problem.gamma).tolist()
+            losses |= dict(zip(map(tuple, sets.tolist()), least, strict=True))
+    limit = (1.0 + tolerance) * min(losses.values()) + 1e-9 * problem.null_loss
+    return {support: loss for support, loss in losses.items() if loss <= limit}
+
+
 def random_class_rows(seed: int, *, most_rules: int = 7) -> ClassRows:
     """Return few rows of two classes; some rules hold nowhere, twice, or where others do."""
     rng = np.random.default_rng(seed)

@@ -4,22 +4,25 @@
 `approximate.py` a quick one, and `checkpoint.py` lets a run go on after a stop.
 """
 
+from mossrules._deprecated import old_names
 from mossrules.frontier.approximate import approximate_frontier, excess_loss
 from mossrules.frontier.points import FrontierPoint
 from mossrules.frontier.result import Frontier, frontier_from_json, frontier_to_json
 from mossrules.frontier.sweep import FrontierProgress, epsilon_sequence, solve_frontier
-from mossrules.solver.search.near_optimal import SolutionPool, solve_pool
+from mossrules.solver.search.near_optimal import NearOptimalSet, near_optimal
 
 __all__ = [
     "Frontier",
     "FrontierPoint",
     "FrontierProgress",
-    "SolutionPool",
+    "NearOptimalSet",
     "approximate_frontier",
     "epsilon_sequence",
     "excess_loss",
     "frontier_from_json",
     "frontier_to_json",
+    "near_optimal",
     "solve_frontier",
-    "solve_pool",
 ]
+
+__getattr__ = old_names(__name__, {"SolutionPool": "NearOptimalSet", "solve_pool": "near_optimal"})

@@ -5,7 +5,7 @@ can run at the same time, and how many do makes no difference to what they find.
 
 * The cutting plane goes down from the largest floor and keeps all cuts: one task, the paper's
   Algorithm 2.
-* Branch and bound climbs ladders of neighbouring floors, each with one tree: a task for each.
+* Branch and bound solves groups of neighbouring floors, each with one tree: a task for each.
 * The complete frontier is walked upwards, its range in a few parts: the optimum S at a floor is
   optimal up to H1(S), so the next floor is H1(S) + 1.
 
@@ -30,7 +30,7 @@ from mossrules.solver.options import Method, Options, relative_gap
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Report, Solution, Status
-from mossrules.solver.search.floor_groups import Ladder, climb, make_ladders
+from mossrules.solver.search.floor_groups import FloorGroup, make_floor_groups, solve_floors
 
 __all__ = ["Budget", "Ledger", "Task", "Tasks", "share_bounds"]
 
@@ -135,14 +135,20 @@ class Tasks:
         if not self.reuse:
             return [self._in_turn(_listed([floor])) for floor in floors]
         if self.shares_trees and isinstance(self.problem, Problem):
-            return [self._climb(ladder) for ladder in make_ladders(self.problem, floors, known)]
+            return [
+                self._solve_group(group) for group in make_floor_groups(self.problem, floors, known)
+            ]
         return [self._in_turn(_listed(floors))]
 
     @property
     def shares_trees(self) -> bool:
-        """Whether listed floors are solved in ladders."""
-        has_ladders = isinstance(self.problem, Problem) and self.problem.constraints is None
-        return self.reuse and self.method == "branch-and-bound" and has_ladders
+        """Whether listed floors are solved in groups.
+
+        Groups serve the logistic loss as well, but floors of classifiers are solved one by one, as
+        they always were: a shared tree takes other nodes, and ends at other bounds within the gap.
+        """
+        is_grouped = isinstance(self.problem, Problem) and self.problem.constraints is None
+        return self.reuse and self.method == "branch-and-bound" and is_grouped
 
     # --- one floor after the other --------------------------------------------------------------
 
@@ -196,23 +202,23 @@ class Tasks:
 
         return steps
 
-    # --- ladders --------------------------------------------------------------------------------
+    # --- groups of floors -----------------------------------------------------------------------
 
-    def _climb(self, ladder: Ladder) -> Task:
-        """Climb a ladder; one that was not finished is climbed again, to find the same."""
-        stored = [self._stored(floor) for floor in ladder.floors]
+    def _solve_group(self, group: FloorGroup) -> Task:
+        """Solve a group; one that was not finished is solved again, to find the same."""
+        stored = [self._stored(floor) for floor in group.floors]
         if None not in stored:
             yield from (entry for entry in stored if entry is not None)
             return
         clocks: list[Clock] = []
 
         def next_clock() -> Clock:
-            n_left = len(ladder.floors) - len(clocks)
+            n_left = len(group.floors) - len(clocks)
             clocks.append(Clock(self.budget.limit(self.options.time_limit, n_left)))
             return clocks[-1]
 
-        outcomes = climb(ladder, self.options, next_clock)
-        for problem, outcome in zip(ladder.problems, outcomes, strict=True):
+        outcomes = solve_floors(group, self.options, next_clock)
+        for problem, outcome in zip(group.problems, outcomes, strict=True):
             entry = self._point_of(problem, outcome, clocks[-1].elapsed())
             self._keep(entry)
             yield self._stored(entry.floor) or entry  # what was proven before stays proven

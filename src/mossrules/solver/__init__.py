@@ -1,24 +1,27 @@
 """Choose at most k rules with a floor on stability and the least ridge loss, and prove it."""
 
+from mossrules._deprecated import old_names
 from mossrules.solver.bounds.verification import Verification
 from mossrules.solver.methods import solve
 from mossrules.solver.options import Options, Snapshot
 from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.squared import LinearConstraints, Problem
 from mossrules.solver.result import Report, Solution, Status
-from mossrules.solver.search.near_optimal import SolutionPool, solve_pool
+from mossrules.solver.search.near_optimal import NearOptimalSet, near_optimal
 
 __all__ = [
     "LinearConstraints",
     "LogisticProblem",
+    "NearOptimalSet",
     "Options",
     "Problem",
     "Report",
     "Snapshot",
     "Solution",
-    "SolutionPool",
     "Status",
     "Verification",
+    "near_optimal",
     "solve",
-    "solve_pool",
 ]
+
+__getattr__ = old_names(__name__, {"SolutionPool": "NearOptimalSet", "solve_pool": "near_optimal"})

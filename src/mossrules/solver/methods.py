@@ -18,9 +18,8 @@ from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Report, Solution
 from mossrules.solver.search.branch_and_bound import compile_kernels, solve_by_branch_and_bound
-from mossrules.solver.search.group_branching import solve_limited
+from mossrules.solver.search.group_branching import solve_constrained
 from mossrules.solver.search.logistic import solve_logistic_by_branch_and_bound
-from mossrules.solver.search.logistic_groups import solve_logistic_limited
 
 __all__ = ["solve"]
 
@@ -111,14 +110,12 @@ def _branch_and_bound(
 ) -> Outcome:
     """Search by the tree that is for the loss and the limits of a problem."""
     known: dict[str, Any] = {"clock": clock, "start": start, "bound": bound}
+    if problem.constraints is not None:
+        return solve_constrained(problem, options, **known)
     if isinstance(problem, LogisticProblem):
-        if problem.constraints is None:
-            return solve_logistic_by_branch_and_bound(problem, options, **known)
-        return solve_logistic_limited(problem, options, **known)
+        return solve_logistic_by_branch_and_bound(problem, options, **known)
     assert isinstance(problem, Problem)  # noqa: S101  there are two losses
-    if problem.constraints is None:
-        return solve_by_branch_and_bound(problem, options, dual=dual, **known)
-    return solve_limited(problem, options, **known)
+    return solve_by_branch_and_bound(problem, options, dual=dual, **known)
 
 
 def start_positions(problem: SelectionProblem, start: Solution | IntArray) -> IntArray:

@@ -65,7 +65,8 @@ class Options:
         Nodes of branch and bound kept in memory at once, half a kilobyte each, with space for as
         many again. A search that needs more stops with status NODE_LIMIT.
     threads
-        Threads of branch and bound, or of the master.
+        Threads of branch and bound, or of the master. For the logistic loss two relax both children
+        of a node at once, and more have no effect.
     master
         Integer solver of the cutting plane: "highs", "scip" or "gurobi".
     root_cuts

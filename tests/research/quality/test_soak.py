@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter, LicenceLimit, MossError
-from mossrules.solver import SolutionPool
+from mossrules.solver import NearOptimalSet
 from research.quality import soak
 from research.quality._page import made, table
 from research.quality._record import FOLDER, read_records
@@ -102,7 +102,7 @@ def test_a_check_that_fails_is_a_mismatch(monkeypatch):
     assert (tally.solved.total(), tally.listed) == (1, 0)
 
 
-@pytest.mark.parametrize("where", ["solve_pool", "brute_force_pool"])
+@pytest.mark.parametrize("where", ["near_optimal", "brute_force_pool"])
 def test_a_list_that_cannot_be_made_is_a_mismatch(monkeypatch, where):
     """By us or by brute force: the run goes on, and keeps what it has counted."""
     monkeypatch.setattr(soak, where, raising(ZeroDivisionError("in the list")))
@@ -145,12 +145,12 @@ def test_floors_share_a_tree_and_each_is_right():
 def test_a_list_that_lacks_a_selection_is_a_mismatch(monkeypatch, less):
     """Be it the best or the last."""
 
-    def shortened(*given) -> SolutionPool:
-        pool = solve_pool(*given)
+    def shortened(*given) -> NearOptimalSet:
+        pool = near_optimal(*given)
         return replace(pool, supports=pool.supports[less], losses=pool.losses[less])
 
-    solve_pool = soak.solve_pool
-    monkeypatch.setattr(soak, "solve_pool", shortened)
+    near_optimal = soak.near_optimal
+    monkeypatch.setattr(soak, "near_optimal", shortened)
     tally = soak.Tally()
     soak.examine_pool(soak.random_problem(3), 0.3, tally)
     assert any("one list only" in each for each in tally.mismatches)

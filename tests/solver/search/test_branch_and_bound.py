@@ -12,12 +12,12 @@ from mossrules.solver.kernels.state import IN
 from mossrules.solver.options import Clock, Options
 from mossrules.solver.problems.squared import LinearConstraints, Problem
 from mossrules.solver.result import Status
-from mossrules.solver.search import branch_and_bound, heuristics
-from mossrules.solver.search.branch_and_bound import solve_by_branch_and_bound
+from mossrules.solver.search import branch_and_bound, instance
+from mossrules.solver.search.branch_and_bound import Root, SquaredTree, solve_by_branch_and_bound
+from mossrules.solver.search.instance import Instance, first_selection
+from mossrules.solver.search.state import ROUNDING, Incumbent
 from support.cases import floored, hard_problem, mixed_problem, swap_nothing, wild_problem
 from support.oracles import brute_force
-
-ROUNDING = 1e-12  # of yy/2
 
 
 def run(problem, *, start=None, method=solve_by_branch_and_bound, clock=None, **settings):
@@ -100,15 +100,15 @@ def test_a_gap_is_closed_as_far_as_asked_and_truly(gap):
 
 def start_poorly(monkeypatch):
     """Let searches begin with the most stable selection: no swaps, and the root's are not taken."""
-    offer = heuristics.Incumbent.offer
+    offer = Incumbent.offer
 
     def offer_but_not_the_second(self, support, loss):
         self.offers = getattr(self, "offers", 0) + 1
         if self.offers != 2:
             offer(self, support, loss)
 
-    monkeypatch.setattr(heuristics, "improve_by_swaps", swap_nothing)
-    monkeypatch.setattr(heuristics.Incumbent, "offer", offer_but_not_the_second)
+    monkeypatch.setattr(instance, "improve_by_swaps", swap_nothing)
+    monkeypatch.setattr(Incumbent, "offer", offer_but_not_the_second)
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.03, 0.1, 0.3, 0.6])
@@ -131,19 +131,18 @@ def test_what_the_root_takes_away_is_accounted_for(monkeypatch, gap):
     reduced = 0
     for seed in range(300):
         problem = mixed_problem(seed)
-        instance = branch_and_bound.Instance.of(problem)
+        all_rules = Instance.of(problem)
         options = Options(gap=gap)
-        best = heuristics.first_selection(instance, None)
-        root = branch_and_bound.Root.of(instance, best, options, None)
-        search = branch_and_bound.TreeSearch([root], options, [0.0])
-        left, kept = search.instance, search.instance.rules[search.instance.decision == IN]
-        n_open = sum(tree.sizes[0] for tree in search.trees)
-        least = min(search.dropped, search.best.loss) - ROUNDING * problem.statistics.yy
+        root = Root.of(all_rules, first_selection(all_rules, None), options, None)
+        tree = SquaredTree.of([root], options, [0.0])
+        left, kept = tree.instance, tree.instance.rules[tree.instance.decision == IN]
+        n_open = sum(each.sizes[0] for each in tree.trees)
+        least = min(tree.state.dropped, root.best.loss) - ROUNDING * problem.statistics.yy
         for support in itertools.combinations(range(problem.m), problem.size):
             if problem.is_feasible(support):
                 among = n_open and set(kept) <= set(support) <= set(left.rules)
                 assert among or problem.loss(support) >= least, seed
-        reduced += n_open and len(left.rules) < len(instance.rules)
+        reduced += n_open and len(left.rules) < len(all_rules.rules)
     assert reduced > 5
 
 

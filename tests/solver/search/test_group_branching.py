@@ -11,7 +11,7 @@ from mossrules.solver import LinearConstraints, Options, Problem, Status, solve
 from mossrules.solver.bounds.constraint_duals import constraint_multipliers
 from mossrules.solver.bounds.duality import Cut, dual_bound
 from mossrules.solver.options import Clock
-from mossrules.solver.search.group_branching import solve_limited
+from mossrules.solver.search.group_branching import solve_constrained
 from mossrules.solver.search.instance import Instance
 from support.cases import hard_problem, limited_problem
 from support.oracles import brute_force_limited, keeps_limits, signed_loss
@@ -230,4 +230,4 @@ def test_signs_are_one_for_each_rule(signs):
 def test_a_search_without_limits_is_not_for_here():
     """Whoever calls it without limits has made a mistake of their own."""
     with pytest.raises(AssertionError, match="no limits"):
-        solve_limited(hard_problem(), Options(), clock=Clock(None))
+        solve_constrained(hard_problem(), Options(), clock=Clock(None))

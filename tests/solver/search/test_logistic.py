@@ -3,10 +3,10 @@ import pytest
 
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import Frontier, approximate_frontier, solve_frontier
-from mossrules.solver import LinearConstraints, Options, Status, solve, solve_pool
-from mossrules.solver.search import logistic as logistic_search
+from mossrules.solver import LinearConstraints, Options, Status, solve
+from mossrules.solver.search.logistic import LogisticTree
+from support.cases import hard_classes
 from support.oracles import (
-    ClassRows,
     brute_force_logistic,
     fit_by_scipy,
     random_class_rows,
@@ -16,21 +16,8 @@ from support.oracles import (
 
 @pytest.fixture(scope="module")
 def hard():
-    """Return a problem that the root does not solve: many rules that overlap, few rows."""
-    rng = np.random.default_rng(5)
-    values = rng.normal(size=(300, 6))
-    active = np.column_stack(
-        [
-            (values[:, a] > cut) & (values[:, b] < cut)
-            for a in range(6)
-            for b in range(6)
-            for cut in (-0.5, 0.3)
-            if a != b
-        ]
-    )
-    y = rng.random(300) < 1 / (1 + np.exp(-values[:, 0] - values[:, 1] * (values[:, 2] > 0)))
-    rows = ClassRows(active, y.astype(float), np.ones(300), rng.integers(1, 60, active.shape[1]))
-    problem = rows.problem(max_rules=6, gamma=2.0)
+    """Return a problem that the root does not solve."""
+    problem = hard_classes()
     return problem.at(int(0.6 * problem.max_stability_unlimited))
 
 
@@ -48,7 +35,7 @@ def test_500_small_problems_have_the_optimum_of_brute_force():
 
 def test_bounds_hold_at_every_step_and_a_limit_is_said(hard, monkeypatch):
     """Loss falls, the bound rises and never passes the optimum, and a cut-off search says so."""
-    monkeypatch.setattr(logistic_search, "REPORT_SECONDS", -1.0)
+    monkeypatch.setattr(LogisticTree, "quiet_seconds", 0.0)
     seen = []
     solution = solve(hard, options=Options(gap=0.0, progress=seen.append))
     assert solution.status is Status.OPTIMAL
@@ -139,13 +126,38 @@ def test_the_frontier_is_that_of_brute_force_and_survives_json():
 
 
 def test_what_is_for_the_squared_loss_says_so():
-    """A pool and the approximate frontier take no other loss, nor descent limits."""
+    """The approximate frontier takes no other loss, nor descent limits."""
     rows, problem = limited_classes(0)
-    for run in (solve_pool, approximate_frontier):
-        with pytest.raises(InvalidParameter, match="for the squared loss"):
-            run(rows.problem())
+    with pytest.raises(InvalidParameter, match="for the squared loss"):
+        approximate_frontier(rows.problem())
     with pytest.raises(InvalidParameter, match="keeps neither limits"):
         solve(problem, "coordinate-descent")
+
+
+def test_two_threads_do_the_same_each_time(hard):
+    """Both children are relaxed at once: nodes do not depend on which thread is the faster."""
+    options = Options(gap=1e-4, threads=2)
+    first, second, single = solve(hard, options=options), solve(hard, options=options), solve(hard)
+    assert first.report.counters == second.report.counters
+    assert (first.bound, first.loss) == (second.bound, second.loss)
+    assert first.bound <= single.loss * (1 + 1e-9)
+    assert single.bound <= first.loss * (1 + 1e-9)
+
+
+def test_an_interrupt_ends_with_what_there_is(hard, monkeypatch):
+    """Ctrl-C, here from the callback, leaves a selection and a bound that holds."""
+    monkeypatch.setattr(LogisticTree, "quiet_seconds", 0.0)
+
+    def interrupt(snapshot):
+        if snapshot.steps > 10:
+            raise KeyboardInterrupt
+
+    exact = solve(hard, options=Options(gap=0.0))
+    for threads in (1, 2):
+        stopped = solve(hard, options=Options(gap=0.0, threads=threads, progress=interrupt))
+        assert stopped.status is Status.INTERRUPTED
+        assert stopped.bound <= exact.loss * (1 + 1e-9)
+        assert exact.loss <= stopped.loss * (1 + 1e-9)
 
 
 def test_weights_and_intercept_are_those_of_the_fit():

@@ -9,18 +9,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mossrules.frontier
+import mossrules.solver
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver import (
     LinearConstraints,
     Options,
     Problem,
     Status,
+    near_optimal,
     solve,
-    solve_pool,
 )
-from mossrules.solver.search import near_optimal
-from support.cases import floored, hard_problem, mixed_problem, wild_problem
-from support.oracles import all_selections, brute_force_pool, plain_loss, random_problem
+from mossrules.solver.search import branch_and_bound
+from support.cases import floored, hard_classes, hard_problem, mixed_problem, wild_problem
+from support.oracles import (
+    all_selections,
+    brute_force_logistic_pool,
+    brute_force_pool,
+    plain_loss,
+    random_logistic_problem,
+    random_problem,
+)
 
 EVERYTHING = 100_000  # more selections than any of the problems here has
 
@@ -32,7 +41,7 @@ def as_sets(pool):
 
 def assert_is_brute_force(problem, tolerance):
     """Compare with the list of all selections, those at the very limit excepted."""
-    pool = solve_pool(problem, tolerance, EVERYTHING, Options(time_limit=None))
+    pool = near_optimal(problem, tolerance, EVERYTHING, Options(time_limit=None))
     expected, losses = brute_force_pool(problem, tolerance)
     limit = (1.0 + tolerance) * losses.min()
     at_limit = {
@@ -49,7 +58,7 @@ def assert_is_brute_force(problem, tolerance):
 
 @pytest.mark.parametrize("tolerance", [0.0, 0.003, 0.02, 0.2, 2.0])
 @pytest.mark.parametrize("case", [random_problem, wild_problem, mixed_problem])
-def test_the_pool_is_the_list_by_brute_force(case, tolerance):
+def test_the_set_is_the_list_by_brute_force(case, tolerance):
     """On random problems of all kinds, each selection within the tolerance and no other."""
     sizes = [assert_is_brute_force(case(seed), tolerance) for seed in range(70)]
     assert min(sizes) >= 1
@@ -62,7 +71,7 @@ def test_fixed_rules_are_in_every_selection_or_in_none():
         problem = replace(floored(hard_problem(m=10, k=4, seed=seed), 0.5))
         problem = replace(problem, fixed_in=(2,), fixed_out=(5, 7), min_stability=0)
         assert_is_brute_force(problem, 0.3)
-        pool = solve_pool(problem, 0.3)
+        pool = near_optimal(problem, 0.3)
         assert 2 in pool.core
         assert pool.frequency[[5, 7]].tolist() == [0.0, 0.0]
 
@@ -74,7 +83,7 @@ def test_equal_columns_are_listed_each():
     M = np.column_stack([M, M])
     counts = np.ones(10, dtype=np.int64)
     problem = Problem.from_matrix(M, M[:, 0] - M[:, 1], counts, max_rules=2, gamma=100.0)
-    pool = solve_pool(problem, 0.0)
+    pool = near_optimal(problem, 0.0)
     twins = {(0, 1), (0, 6), (1, 5), (5, 6)}
     assert twins == set(as_sets(pool))
     assert len(set(np.round(pool.losses, 9))) == 1
@@ -83,7 +92,7 @@ def test_equal_columns_are_listed_each():
 def test_the_best_comes_first_and_is_the_optimum():
     """Losses ascend from that of `solve`, and all figures are those of the plain definitions."""
     problem = floored(hard_problem(), 0.6)
-    pool = solve_pool(problem, 0.05)
+    pool = near_optimal(problem, 0.05)
     assert pool.losses[0] == pytest.approx(solve(problem, options=Options(gap=0.0)).loss, rel=1e-9)
     assert (np.diff(pool.losses) >= 0).all()
     assert len(pool) > 10
@@ -100,7 +109,7 @@ def test_a_pool_that_is_full_has_the_best(most):
     for seed in range(12):
         problem = floored(hard_problem(m=11, k=4, seed=seed), 0.4)
         supports, losses = brute_force_pool(problem, 0.5)
-        pool = solve_pool(problem, 0.5, most)
+        pool = near_optimal(problem, 0.5, most)
         if len(supports) <= most:
             assert pool.is_complete
             continue
@@ -125,8 +134,8 @@ def test_a_pool_that_is_full_has_the_best(most):
 def test_a_search_that_is_cut_short_says_up_to_where_nothing_is_missing(limit, status):
     """Each selection below that is in the pool; it may be none, and then the share is negative."""
     problem = floored(hard_problem(m=24, k=5), 0.5)
-    whole = solve_pool(problem, 0.3, EVERYTHING)
-    part = solve_pool(problem, 0.3, EVERYTHING, Options(**limit))
+    whole = near_optimal(problem, 0.3, EVERYTHING)
+    part = near_optimal(problem, 0.3, EVERYTHING, Options(**limit))
     assert part.status is status
     assert not part.is_complete
     assert len(part) < len(whole)
@@ -156,7 +165,7 @@ def test_an_interrupt_ends_with_what_was_listed():
             raise KeyboardInterrupt
 
     problem = floored(hard_problem(), 0.5)
-    pool = solve_pool(problem, 0.1, options=Options(progress=interrupt))
+    pool = near_optimal(problem, 0.1, options=Options(progress=interrupt))
     assert pool.status is Status.INTERRUPTED
     assert len(pool) >= 1
     assert "interrupted" in repr(pool)
@@ -165,7 +174,7 @@ def test_an_interrupt_ends_with_what_was_listed():
 def test_progress_is_told_of():
     """The bound rises towards the limit of the list, the loss is the best so far."""
     seen = []
-    pool = solve_pool(floored(hard_problem(), 0.5), 0.02, options=Options(progress=seen.append))
+    pool = near_optimal(floored(hard_problem(), 0.5), 0.02, options=Options(progress=seen.append))
     assert len(seen) > 3
     assert seen[-1].loss == pool.losses[0]
     assert seen[-1].steps <= pool.nodes
@@ -177,7 +186,7 @@ def test_progress_is_told_of():
 def test_the_summary_counts_the_selections(seed, tolerance):
     """Frequencies, core and least losses are those of a count by hand."""
     problem = mixed_problem(seed)
-    pool = solve_pool(problem, tolerance)
+    pool = near_optimal(problem, tolerance)
     sets = [set(support.tolist()) for support in pool]
     for i in range(problem.m):
         assert pool.frequency[i] == pytest.approx(sum(i in each for each in sets) / len(sets))
@@ -201,8 +210,8 @@ def test_the_summary_counts_the_selections(seed, tolerance):
 
 def test_a_pool_reads_well():
     """How many, how far, what is proven, what they share."""
-    pool = solve_pool(floored(hard_problem(), 0.8), 0.01)
-    assert repr(pool).startswith(f"SolutionPool({len(pool)} selections within 1.00%, complete, ")
+    pool = near_optimal(floored(hard_problem(), 0.8), 0.01)
+    assert repr(pool).startswith(f"NearOptimalSet({len(pool)} rule sets within 1.00%, complete, ")
     assert repr(pool).endswith("rules in all of them, optimal)")
     assert pool[0].tolist() == next(iter(pool)).tolist()
 
@@ -216,7 +225,7 @@ def test_a_pool_reads_well():
 def test_bad_parameters_are_refused(wrong):
     """With the name of the parameter."""
     with pytest.raises(InvalidParameter, match=next(iter(wrong))):
-        solve_pool(hard_problem(), **wrong)
+        near_optimal(hard_problem(), **wrong)
 
 
 def test_limits_on_selections_are_refused():
@@ -224,12 +233,90 @@ def test_limits_on_selections_are_refused():
     problem = hard_problem(m=10, k=3)
     limited = replace(problem, constraints=LinearConstraints(np.ones((1, 10)), np.array([2.0])))
     with pytest.raises(InvalidParameter, match="A z <= b"):
-        solve_pool(limited)
+        near_optimal(limited)
 
 
 def test_many_leaves_at_once_fit_the_room(monkeypatch):
     """A tolerance that takes in everything lists thousands of selections, and loses none."""
-    monkeypatch.setattr(near_optimal, "FIRST_SLOTS", 2)
+    monkeypatch.setattr(branch_and_bound, "FIRST_SLOTS", 2)
     problem = hard_problem(m=14, k=4)
-    pool = solve_pool(problem, 1e6, EVERYTHING)
+    pool = near_optimal(problem, 1e6, EVERYTHING)
     assert len(pool) == len(all_selections(problem)[0])
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_list_the_same(threads):
+    """Whatever worker lists a selection, the set has it once, in the same place."""
+    problem = floored(hard_problem(), 0.5)
+    single = near_optimal(problem, 0.03)
+    several = near_optimal(problem, 0.03, options=Options(threads=threads))
+    assert as_sets(single) == as_sets(several)
+    np.testing.assert_array_equal(single.losses, several.losses)
+    assert len(single) > 20
+
+
+# --- the logistic loss ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.01, 0.1, 1.0])
+def test_the_set_of_classifiers_is_the_list_by_brute_force(tolerance):
+    """On small problems of all kinds, each selection within the tolerance and no other."""
+    sizes = []
+    for seed in range(60):
+        rows, problem = random_logistic_problem(seed)
+        problem = replace(problem, signs=None)
+        near = near_optimal(problem, tolerance, EVERYTHING, Options(time_limit=None))
+        expected = brute_force_logistic_pool(rows, problem, tolerance)
+        limit = (1.0 + tolerance) * min(expected.values())
+        unit = problem.null_loss  # of rounding; ties are in, and losses 1e-9 above them may be
+        ties = {each for each, loss in expected.items() if loss < limit + 1e-11 * unit}
+        assert ties <= set(as_sets(near))
+        assert all(loss <= limit + 1e-8 * unit for loss in near.losses)
+        assert len(set(as_sets(near))) == len(near)
+        assert near.is_complete
+        for support, loss in zip(near, near.losses, strict=True):
+            assert problem.is_feasible(support)
+            assert problem.loss(support) == loss
+        sizes.append(len(near))
+    assert max(sizes) > 3
+
+
+def test_a_large_set_of_classifiers_is_that_of_many_nodes():
+    """The best of hundreds of nodes is that of `solve`, with threads and without."""
+    problem = floored(hard_classes(), 0.8)
+    near = near_optimal(problem, 0.005)
+    best = solve(problem, options=Options(gap=0.0))
+    assert near.nodes > 100
+    assert near.losses[0] == pytest.approx(best.loss, rel=1e-9)
+    assert as_sets(near)[0] == tuple(best.support.tolist())
+    assert (near.losses <= 1.005 * near.losses[0] * (1 + 1e-8)).all()
+    again = near_optimal(problem, 0.005, options=Options(threads=2))
+    assert as_sets(near) == as_sets(again)
+    most = near_optimal(problem, 0.005, 3)
+    assert most.status is Status.SOLUTION_LIMIT
+    assert as_sets(most) == as_sets(near)[:3]
+
+
+@pytest.mark.parametrize(
+    ("limit", "status"),
+    [({"node_limit": 20}, Status.NODE_LIMIT), ({"time_limit": 1e-9}, Status.TIME_LIMIT)],
+    ids=str,
+)
+def test_a_set_of_classifiers_that_is_cut_short_says_so(limit, status):
+    """Nothing is missing below its limit."""
+    problem = floored(hard_classes(), 0.8)
+    whole = near_optimal(problem, 0.01, EVERYTHING)
+    part = near_optimal(problem, 0.01, EVERYTHING, Options(**limit))
+    assert part.status is status
+    missing = set(as_sets(whole)) - set(as_sets(part))
+    assert missing
+    assert min(problem.loss(np.array(each)) for each in missing) >= part.limit * (1 - 1e-9)
+
+
+def test_the_old_names_still_work():
+    """They warn, and are the new ones."""
+    for module in (mossrules.solver, mossrules.frontier):
+        with pytest.warns(DeprecationWarning, match="near_optimal"):
+            assert module.solve_pool is near_optimal
+        with pytest.warns(DeprecationWarning, match="NearOptimalSet"):
+            assert module.SolutionPool is type(near_optimal(hard_problem(m=6, k=2)))

@@ -37,7 +37,8 @@ from mossrules.solver.problems.quadratic_model import QuadraticModel
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Status
-from mossrules.solver.search.heuristics import MAX_ROUNDS, WORTHWHILE, Incumbent
+from mossrules.solver.search.instance import MAX_ROUNDS, WORTHWHILE
+from mossrules.solver.search.state import Incumbent
 
 __all__ = ["PathPoint", "penalised_path", "penalty_grid", "solve_by_coordinate_descent"]
 

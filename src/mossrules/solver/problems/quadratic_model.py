@@ -76,7 +76,7 @@ class Columns:
         """The bits as (words, columns)."""
         return np.ascontiguousarray(self.bits.T)
 
-    def twins(self, order: IntArray) -> tuple[IntArray, IntArray]:
+    def duplicates(self, order: IntArray) -> tuple[IntArray, IntArray]:
         """Return for each rule of an order the equal one just before it and just after it, or -1.
 
         They hold on the same patterns with the same value. Rules that are not in the order, such as

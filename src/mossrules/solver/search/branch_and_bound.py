@@ -1,17 +1,14 @@
-"""Branch and bound on the dual bound of the relaxation: from a problem to a proven selection.
+"""Branch and bound on the dual bound of the relaxation, for the squared loss.
 
 The tree is searched by compiled kernels, in slices of some milliseconds. Between slices this module
-looks at the clock, tells of progress, makes room and shares work among threads. Ctrl-C ends the
-search with what has been found.
-
-One tree can serve several floors, a ladder, climbed from the lowest up: what a node proves is
-affine in the floor, so most of the work at one floor is of use at the next.
+makes room and shares work among threads, and the search is told of what they found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -19,23 +16,38 @@ import numpy as np
 from mossrules._typing import IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.bounds.duality import DualPoint
+from mossrules.solver.kernels.fixing import fix_by_bound, fix_by_conditions
+from mossrules.solver.kernels.incumbents import cutoff_of, relaxed_selection, try_rounding
+from mossrules.solver.kernels.relaxation import (
+    ascend,
+    first_multipliers,
+    lower_and_upper,
+    residual_of,
+)
 from mossrules.solver.kernels.search import DONE, OUT_OF_SLOTS, raise_floor, run
-from mossrules.solver.kernels.state import IN, Node, Search, make_counters
+from mossrules.solver.kernels.state import IN, Node, Search, make_counters, make_search
+from mossrules.solver.kernels.swaps import explained_by
 from mossrules.solver.kernels.tree import Tree, grow_tree, make_tree, push, share
-from mossrules.solver.options import Clock, Options, Snapshot
+from mossrules.solver.options import Clock, Options
+from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Status
-from mossrules.solver.search.heuristics import Incumbent, first_selection
-from mossrules.solver.search.instance import Instance
-from mossrules.solver.search.root import Root, start_search
+from mossrules.solver.search.instance import Instance, first_selection
+from mossrules.solver.search.state import ROUNDING, Floor, Incumbent, SearchState, TreeSearch
 from mossrules.statistics import Statistics
 
-__all__ = ["TreeSearch", "compile_kernels", "refuse_constraints", "solve_by_branch_and_bound"]
+__all__ = [
+    "Root",
+    "SquaredTree",
+    "compile_kernels",
+    "refuse_constraints",
+    "solve_by_branch_and_bound",
+]
 
 SLICE = 64  # nodes between two looks at the clock
+PER_NODE = 32  # selections that a node lists at most: its children, and those it tries
 FIRST_SLOTS = 1024
-# A tree made for lower floors is given up when a floor costs so many times the nodes of the first.
-REPLANT, FEWEST = 2, 1500
+ROOT_STEPS = 40
 
 
 def solve_by_branch_and_bound(
@@ -55,10 +67,10 @@ def solve_by_branch_and_bound(
     refuse_constraints(problem)
     instance = Instance.of(problem)
     root = Root.of(instance, first_selection(instance, start), options, dual)
-    return TreeSearch([root], options, [bound]).run(clock)
+    return SquaredTree.of([root], options, [bound]).run(clock)
 
 
-def refuse_constraints(problem: Problem) -> None:
+def refuse_constraints(problem: SelectionProblem) -> None:
     """Say that limits A z <= b have no place here."""
     if problem.constraints is not None:
         raise InvalidParameter("There are limits A z <= b, which only `solve` takes; use that.")
@@ -73,7 +85,8 @@ def compile_kernels() -> None:
     rules = Statistics.from_matrix(np.eye(3), np.arange(3.0), np.ones(3, dtype=np.int64))
     instance = Instance.of(Problem(rules, max_rules=2, gamma=1.0))
     root = Root.of(instance, first_selection(instance, None), Options(), None)
-    search = start_search(instance, instance.with_duplicates(), root.best, Options())
+    state = _state([root], Options(), [0.0])
+    search = _start_search(instance, state)
     tree = make_tree(2, len(instance.rules))
     push(tree, np.inf, np.inf, root.node)
     root.reduced(root.bound + 1.0)
@@ -81,180 +94,266 @@ def compile_kernels() -> None:
     run(instance.data, search, tree, instance.decision, 1)
 
 
-class TreeSearch:
-    """The tree below a root, searched in slices by one or more threads.
+# --- the root -----------------------------------------------------------------------------------
 
-    The first root is that of the lowest floor; `climb` goes on to the next.
+
+@dataclass(eq=False)
+class Root:
+    """The root, relaxed once and rounded: its bound, the point that proves it, the incumbent."""
+
+    instance: Instance
+    best: Incumbent
+    bound: float
+    node: Node
+    steps: int
+
+    @classmethod
+    def of(
+        cls, instance: Instance, best: Incumbent, options: Options, dual: DualPoint | None
+    ) -> Root:
+        """Relax the root, from the incumbent or a dual point on, and round what comes out."""
+        floor = Floor(instance.problem.min_stability, best)
+        margin = ROUNDING * instance.data.half_yy
+        search = _start_search(instance, SearchState(options, margin, [floor]), once=True)
+        search.workspace.chosen[:] = np.searchsorted(instance.rules, best.support)
+        if dual is not None:
+            everywhere = np.zeros(instance.problem.m)
+            everywhere[dual.rules] = dual.weights
+            search.node.w[:] = instance.flip * everywhere[instance.rules]
+            search.node.multipliers[:] = dual.lam, dual.mu
+        bound, steps = _relax(search, instance, warm=dual is not None)
+        if search.counters.improved:
+            best.offer(instance.rules[search.selections.best], float(search.bounds.loss))
+        return cls(instance, best, bound, search.node, steps)
+
+    def without_matrix(self) -> Root:
+        """Return the root without its copy of G, which is large and of no more use to it."""
+        data = self.instance.data._replace(G=np.empty((0, 0)))
+        return replace(self, instance=replace(self.instance, data=data))
+
+    @property
+    def proven(self) -> float:
+        """What the last w and the best multipliers prove; `bound` may be that of an older w."""
+        here, rules_left = self.instance, self.instance.rules_left
+        if rules_left == 0.0:
+            return self.bound
+        lam, mu = self.node.multipliers
+        centre = here.stability_left / rules_left
+        lower, _ = lower_and_upper(here.data, self.node, rules_left, centre, lam - mu * centre, mu)
+        return float(lower)
+
+    def dual(self) -> DualPoint:
+        """Return what proves the root bound, in the positions of the problem."""
+        here, problem = self.instance, self.instance.problem
+        used = np.flatnonzero(self.node.w)
+        decided = np.zeros(problem.m, dtype=bool)  # by the floor, not by the problem's fixings
+        decided[problem.free] = True
+        inside = here.rules[(here.decision == IN) & decided[here.rules]]
+        decided[here.rules] = False
+        lam, mu = np.maximum(0.0, self.node.multipliers)  # rounding may leave them just below 0
+        return DualPoint(
+            rules=here.rules[used],
+            weights=here.flip[used] * self.node.w[used],
+            lam=float(lam),
+            mu=float(mu),
+            bound=self.proven,
+            fixed_in=inside,
+            fixed_out=np.flatnonzero(decided),
+        )
+
+    def reduced(self, cutoff: float) -> Instance | None:
+        """Fix what the bound decides; None when nothing can be better than the cutoff."""
+        here = self.instance
+        K, E = here.rules_left, here.stability_left
+        if K == 0.0 or self.bound >= cutoff:
+            return None
+        everyone = here.without_duplicates()
+        node = self.node._replace(decision=here.decision.copy())
+        possible, K, E, _ = fix_by_bound(here.data, everyone, node, K, E, cutoff - self.proven)
+        if possible:
+            possible, K, E = fix_by_conditions(here.data, everyone, node.decision, K, E)
+        return here.without(node.decision) if possible else None
+
+
+def _relax(search: Search, instance: Instance, *, warm: bool) -> tuple[float, int]:
+    """Relax the root, and round it if that is still of use; return its bound and the steps taken.
+
+    The start is the selection in `chosen`, or, when warm, the weights and multipliers that the node
+    of the search has.
     """
+    data, decision, node, s = instance.data, instance.decision, search.node, search.workspace
+    K, E = instance.rules_left, instance.stability_left
+    node.decision[:] = decision
+    if not warm:
+        explained_by(data, s.chosen, search.k, s.factor, s.weights)
+        node.w[s.chosen] = s.weights
+    residual_of(data, node.w, node.r)
+    if K == 0.0:  # the fixings leave one selection
+        return float(search.bounds.loss), 0
+    if not warm:
+        node.multipliers[:] = first_multipliers(data, node, K, E)
+    cutoff = cutoff_of(search.bounds)
+    bound, steps = ascend(data, node, K, E, cutoff, ROOT_STEPS, s.node)
+    if bound < cutoff_of(search.bounds):
+        relaxed_selection(data, node, s.z)
+        try_rounding(data, search, decision, decision, True)
+    return bound, steps
 
-    def __init__(self, roots: Sequence[Root], options: Options, known: Sequence[float]) -> None:
-        self.roots, self.options, self.known_bounds = roots, options, known
-        self.known = known[0]  # a bound that holds, whatever the tree
-        self.at = 0  # the floor being searched, by its place among the roots
-        self.clock = Clock(None)
-        self.given_up = 0  # nodes at this floor of a tree that is no more
+
+def _state(roots: Sequence[Root], options: Options, known: Sequence[float]) -> SearchState:
+    """Return the state of a search with a root for each of its floors, the lowest first."""
+    floors = [
+        Floor(root.instance.problem.min_stability, root.best, bound)
+        for root, bound in zip(roots, known, strict=True)
+    ]
+    return SearchState(options, ROUNDING * roots[0].instance.data.half_yy, floors)
+
+
+def _start_search(instance: Instance, state: SearchState, *, once: bool = False) -> Search:
+    """Return a worker's search that knows what the state does.
+
+    Duplicates are chained except in a root, which is relaxed `once` and would gain nothing by it,
+    and in a list, which has all selections that differ by duplicates alone.
+    """
+    problem = instance.problem
+    apart = once or state.lists_all
+    search = make_search(
+        problem.size,
+        problem.min_stability,
+        instance.without_duplicates() if apart else instance.with_duplicates(),
+        list_capacity=PER_NODE * SLICE if state.lists_all else 0,
+    )
+    state.tell_kernels(search.bounds)
+    return search
+
+
+# --- the tree -----------------------------------------------------------------------------------
+
+
+class SquaredTree(TreeSearch):
+    """The tree below a root, searched in slices by one or more threads; a root for each floor."""
+
+    def __init__(self, roots: Sequence[Root], state: SearchState) -> None:
+        self.roots, self.state = roots, state
         self._plant()
+
+    @classmethod
+    def of(cls, roots: Sequence[Root], options: Options, known: Sequence[float]) -> SquaredTree:
+        """Return the tree for floors at which some bounds are known to hold."""
+        return cls(roots, _state(roots, options, known))
 
     @property
     def root(self) -> Root:
         """The root at the floor being searched."""
-        return self.roots[self.at]
+        return self.roots[self.state.at]
+
+    # --- planting -------------------------------------------------------------------------------
 
     @property
-    def best(self) -> Incumbent:
-        """The best selection found at this floor."""
-        return self.root.best
-
-    # --- planting and climbing ------------------------------------------------------------------
+    def _is_planted(self) -> bool:
+        return bool(self.trees)
 
     def _plant(self) -> None:
         """Set up the workers, the first of which has the root to expand."""
-        root, cutoff = self.root, self.cutoff
-        self.planted_at, self.fresh_nodes = self.at, 0
+        root, state = self.root, self.state
+        self.planted_at, self._nodes_at_planting = state.at, 0
         self.searches: list[Search] = []
         self.trees: list[Tree] = []
         self.instance = root.instance
-        self.dropped = np.inf  # least bound of anything dropped so far
-        own = root.reduced(cutoff)
+        state.dropped = np.inf
+        own = root.reduced(state.cutoff)
         if own is None:
-            self.dropped = max(root.bound, cutoff)
+            state.dropped = max(root.bound, state.cutoff)
             return
-        above = [each.reduced(each.cutoff(self.options.gap)) for each in self.roots[self.at + 1 :]]
-        instance = Instance.covering([own, *(each for each in above if each is not None)])
-        if (
-            len(instance.rules) < len(root.instance.rules)
-            or instance.rules_left < root.instance.rules_left
-        ):
-            self.dropped = cutoff
+        # Rules that no floor needs are left out: the roots of higher floors, relaxed at theirs,
+        # leave out more than that of the lowest could for them.
+        higher = [each.reduced(state.cutoff_at(each.best.loss)) for each in self._roots_above]
+        instance = Instance.covering([own, *(each for each in higher if each is not None)])
+        fewer = len(instance.rules) < len(root.instance.rules)
+        if fewer or instance.rules_left < root.instance.rules_left:
+            state.dropped = state.cutoff
         self.instance = instance
         if instance.rules_left == 0.0:
             only = instance.rules[instance.decision == IN]
-            self.best.offer(only, instance.problem.loss(only))
+            state.offer(only, instance.problem.loss(only))
             return
-        precedence = instance.with_duplicates()
-        for _ in range(self.options.threads):
-            search = start_search(instance, precedence, self.best, self.options)
-            self.searches.append(self._look_up(search))
+        for _ in range(state.options.threads):
+            self.searches.append(self._look_up(_start_search(instance, state)))
             self.trees.append(make_tree(FIRST_SLOTS, len(instance.rules)))
         kept = np.isin(root.instance.rules, instance.rules)
         start = Node(instance.decision, root.node.w[kept], root.node.r[kept], root.node.multipliers)
         push(self.trees[0], root.bound, root.proven, start)
 
-    def climb(self) -> bool:
-        """Go on to the next floor, with all nodes that are of use there; False when none is left.
+    @property
+    def _roots_above(self) -> Sequence[Root]:
+        return self.roots[self.state.at + 1 :]
 
-        A bound proven at one floor holds at every higher one.
-        """
-        if self.at + 1 == len(self.roots):
-            return False
-        self.known = max(self.bound, self.known_bounds[self.at + 1])
-        if self.at == self.planted_at:
-            self.fresh_nodes = self.nodes
-        before = self.root.instance.problem.min_stability
-        self.at += 1
-        self.given_up = 0
-        if not self.trees:
-            self._plant()
-            return True
-        eps = self.root.instance.problem.min_stability
-        self.dropped = self.cutoff  # nodes were dropped, and rules fixed, for this floor too
+    def _raise_floor(self, by: float) -> None:
+        eps = float(self.state.floor.min_stability)
         self.searches = [
-            self._look_up(search._replace(eps=float(eps), counters=make_counters()))
+            self._look_up(search._replace(eps=eps, counters=make_counters()))
             for search in self.searches
         ]
         for search, tree in zip(self.searches, self.trees, strict=True):
-            search.bounds.loss, search.bounds.least_dropped = self.best.loss, np.inf
-            raise_floor(search, tree, float(eps - before))
-        return True
+            search.bounds.loss, search.bounds.least_dropped = self.state.best.loss, np.inf
+            raise_floor(search, tree, by)
 
     def _look_up(self, search: Search) -> Search:
         """Return the search with what is known of the floors above its own."""
-        eps = self.root.instance.problem.min_stability
-        above = [
-            (root.instance.problem.min_stability - eps, root.best.loss)
-            for root in self.roots[self.at + 1 :]
-        ]
-        selections = search.selections._replace(
-            above=np.array(above, dtype=np.float64).reshape(-1, 2),
-            best_above=np.zeros((len(above), search.k), np.int64),
-        )
-        return search._replace(selections=selections)
-
-    @property
-    def _outgrown(self) -> bool:
-        """Whether the tree, made for lower floors, serves this one badly."""
-        carried = self.at > self.planted_at
-        return carried and self.nodes > REPLANT * max(FEWEST, self.fresh_nodes)
+        above = self.state.above
+        best = np.zeros((len(above), search.k), np.int64)
+        return search._replace(selections=search.selections._replace(above=above, best_above=best))
 
     # --- searching ------------------------------------------------------------------------------
 
-    def run(self, clock: Clock) -> Outcome:
-        """Search until the gap is proven, a limit is reached or the user interrupts."""
-        self.clock = clock
-        status = Status.OPTIMAL
-        if self.trees:
-            try:
-                with ThreadPoolExecutor(len(self.trees)) as pool:
-                    status = self._search(pool)
-            except KeyboardInterrupt:
-                status = Status.INTERRUPTED
-                self._collect()  # the slice that it came in has dropped and found things
-        return Outcome(self.best.support, self.bound, status, self.figures(), self.root.dual())
+    def _loop(self) -> Status:
+        with ThreadPoolExecutor(max(1, len(self.trees))) as self._pool:
+            return super()._loop()
 
-    def _search(self, pool: ThreadPoolExecutor) -> Status:
-        while any(tree.sizes[0] for tree in self.trees) and self.known < self.cutoff:
-            if self.clock.left() <= 0.0:
-                return Status.TIME_LIMIT
-            if self._out_of_nodes():
-                return Status.NODE_LIMIT
-            if self._outgrown:
-                self.known, self.given_up = self.bound, self.nodes
-                self._plant()
-            elif not self._slice(pool):
-                break
-            if self.options.progress is not None:
-                self.options.progress(self.snapshot())
-        return Status.OPTIMAL
-
-    def _out_of_nodes(self) -> bool:
-        limit = self.options.node_limit
-        n_open = sum(int(tree.sizes[0]) for tree in self.trees)
-        return n_open > self.options.open_nodes or (limit is not None and self.nodes >= limit)
-
-    def _slice(self, pool: ThreadPoolExecutor) -> bool:
-        """Let every worker that has nodes take some; tell whether any is left to be taken."""
+    def _step(self) -> Status | None:
+        """Let every worker that has nodes take some; the search is done if none is left to take."""
+        if self._is_outgrown:
+            self._plant_anew()
+            return None
         busy = [n for n, tree in enumerate(self.trees) if tree.sizes[0]]
         if len(busy) < len(self.trees):
             self._share(busy)
             busy = [n for n, tree in enumerate(self.trees) if tree.sizes[0]]
-        ends = list(pool.map(self._work, busy)) if len(busy) > 1 else [self._work(busy[0])]
-        self._collect()
+        several = len(busy) > 1
+        ends = list(self._pool.map(self._work, busy)) if several else [self._work(busy[0])]
+        self._take_over()
         for n, end in zip(busy, ends, strict=True):
             if end == OUT_OF_SLOTS:
                 self.trees[n] = grow_tree(self.trees[n])
-        return any(end != DONE for end in ends)
+        return None if any(end != DONE for end in ends) else Status.OPTIMAL
 
-    def _collect(self) -> None:
+    def _take_over(self) -> None:
         """Take over what the workers have found and dropped, and tell all of the best losses."""
-        rules, above = self.instance.rules, self.roots[self.at + 1 :]
+        state, rules = self.state, self.instance.rules
         for search in self.searches:
-            own = search.selections
-            if search.counters.improved:
-                search.counters.improved = 0
-                self.best.offer(rules[own.best], float(search.bounds.loss))
-                for root, (_, loss), best in zip(above, own.above, own.best_above, strict=True):
+            own, counters = search.selections, search.counters
+            if counters.listed:
+                state.offer_all(rules[own.listed[: counters.listed]])
+                counters.listed = 0
+            if counters.improved:
+                counters.improved = 0
+                state.offer(rules[own.best], float(search.bounds.loss))
+                for root, (_, loss), best in zip(
+                    self._roots_above, own.above, own.best_above, strict=True
+                ):
                     root.best.offer(rules[best], float(loss))
-            self.dropped = min(self.dropped, float(search.bounds.least_dropped))
+            state.drop(float(search.bounds.least_dropped))
         for search in self.searches:
-            search.bounds.loss = self.best.loss
-            search.selections.above[:, 1] = [root.best.loss for root in above]
+            state.tell_kernels(search.bounds)
+            search.selections.above[:] = state.above
 
     def _work(self, n: int) -> int:
-        limit = self.options.node_limit
-        nodes = SLICE if limit is None else min(SLICE, max(1, limit - self.nodes))
-        return int(
-            run(self.instance.data, self.searches[n], self.trees[n], self.instance.decision, nodes)
-        )
+        limit = self.state.options.node_limit
+        # A list has always been made in whole slices, and ends where it did.
+        whole = limit is None or self.state.lists_all
+        nodes = SLICE if whole or limit is None else min(SLICE, max(1, limit - self.nodes))
+        search, tree = self.searches[n], self.trees[n]
+        return int(run(self.instance.data, search, tree, self.instance.decision, nodes))
 
     def _share(self, busy: list[int]) -> None:
         """Give workers without nodes every second node of the one that has most."""
@@ -268,36 +367,31 @@ class TreeSearch:
     # --- where it stands ------------------------------------------------------------------------
 
     @property
+    def _n_open(self) -> int:
+        return int(sum(tree.sizes[0] for tree in self.trees))
+
+    @property
+    def _least_open(self) -> float:
+        bounds = [float(tree.bound[tree.heap[0]]) for tree in self.trees if tree.sizes[0]]
+        return min(bounds, default=np.inf)
+
+    @property
     def nodes(self) -> int:
-        """Nodes relaxed so far."""
+        """Nodes relaxed so far at this floor."""
         return self.given_up + int(sum(search.counters.nodes for search in self.searches))
 
-    @property
-    def cutoff(self) -> float:
-        """The bound from which a node is of no use at this floor."""
-        return self.root.cutoff(self.options.gap)
+    def _root_dual(self) -> DualPoint:
+        return self.root.dual()
 
-    @property
-    def bound(self) -> float:
-        """No selection has a smaller loss than this."""
-        bounds = [float(tree.bound[tree.heap[0]]) for tree in self.trees if tree.sizes[0]]
-        return min(self.best.loss, max(self.known, min([self.dropped, *bounds])))
-
-    def snapshot(self) -> Snapshot:
-        """Return where the search stands."""
-        return Snapshot(self.clock.elapsed(), self.nodes, self.best.loss, self.bound)
-
-    def figures(self) -> dict[str, float]:
-        """Return counts of what was done."""
+    def _counters(self) -> dict[str, float]:
         steps = self.root.steps + sum(int(search.counters.steps) for search in self.searches)
-        loss = self.best.loss
         return {
             "nodes": self.nodes,
             "trials": sum(int(search.counters.trials) for search in self.searches),
             "relaxation_steps": steps,
-            "open_nodes": int(sum(tree.sizes[0] for tree in self.trees)),
+            "open_nodes": self._n_open,
             "root_bound": self.root.bound,
-            "root_gap": (loss - min(loss, self.root.bound)) / loss if loss > 0 else 0.0,
+            "root_gap": self._root_gap(self.root.bound),
             "rules_left_by_floor": len(self.root.instance.rules),
             "rules_left_by_root": len(self.instance.rules),
         }

@@ -10,7 +10,7 @@ at most, for one tree, in which prices make the bounds heed them.
 from __future__ import annotations
 
 import heapq
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,44 +20,39 @@ from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.solver.bounds.constraint_duals import constraint_multipliers
 from mossrules.solver.bounds.duality import Cut, DualPoint
-from mossrules.solver.options import Clock, Options, Snapshot
+from mossrules.solver.options import Clock, Options
 from mossrules.solver.problems.linear_constraints import LinearConstraints
+from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Status
-from mossrules.solver.search.branch_and_bound import TreeSearch
-from mossrules.solver.search.heuristics import Incumbent, first_selection
-from mossrules.solver.search.instance import Instance, has_selection
-from mossrules.solver.search.root import Root
+from mossrules.solver.search.branch_and_bound import Root, SquaredTree
+from mossrules.solver.search.instance import Instance, first_selection, has_selection
+from mossrules.solver.search.logistic import LogisticTree
+from mossrules.solver.search.state import (
+    ROUNDING,
+    Floor,
+    Incumbent,
+    SearchLoop,
+    SearchState,
+    TreeSearch,
+)
 
-__all__ = ["LimitedSearch", "Relaxation", "run_limited", "solve_limited"]
+__all__ = ["GroupSearch", "Relaxation", "solve_constrained"]
 
 
-def solve_limited(
-    problem: Problem,
+def solve_constrained(
+    problem: SelectionProblem,
     options: Options,
     *,
     clock: Clock,
     start: IntArray | None = None,
     bound: float = 0.0,
 ) -> Outcome:
-    """Return the best selection found that keeps the limits, and the bound that is proven.
+    """Return the best selection found that keeps the constraints, and the bound that is proven.
 
     `start` is a selection to begin with, and `bound` a lower bound that is known to hold.
     """
-    return run_limited(_SquaredSearch, problem, options, clock=clock, start=start, bound=bound)
-
-
-def run_limited(
-    kind: type[LimitedSearch],
-    problem: SelectionProblem,
-    options: Options,
-    *,
-    clock: Clock,
-    start: IntArray | None,
-    bound: float,
-) -> Outcome:
-    """Return what a search for one kind of loss finds and proves."""
     if problem.constraints is None:
         raise AssertionError("There are no limits.")
     if problem.constraints.is_mixed:
@@ -68,16 +63,12 @@ def run_limited(
     if not has_selection(problem):
         nothing = {"nodes": 0.0, "choices_of_groups": 0.0}
         return Outcome(None, np.inf, Status.INFEASIBLE, nothing)
-    search = kind(problem, problem.constraints, options, clock, bound)
-    assert problem.most_stable_feasible is not None  # noqa: S101  tells mypy what was just seen
+    kind = _LogisticGroups if isinstance(problem, LogisticProblem) else _SquaredGroups
+    search = kind(problem, problem.constraints, options, bound)
     for selection in (problem.most_stable_feasible, start):
         if selection is not None and problem.is_feasible(selection):
-            search.best.offer(selection, problem.loss(selection))
-    try:
-        status = search.run()
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-    return Outcome(search.best.support, search.bound, status, search.figures(), search.dual)
+            search.state.offer(selection, problem.loss(selection))
+    return search.run(clock)
 
 
 @dataclass(order=True)
@@ -97,89 +88,89 @@ class Relaxation(NamedTuple):
     worth: FloatArray
 
 
-@dataclass(eq=False)
-class LimitedSearch(ABC):
+class GroupSearch(SearchLoop):
     """A search over groups, with a tree over rules at each of its leaves.
 
-    A subclass is for one loss: it relaxes problems with limits on rules at most, and searches them.
+    A subclass is for one loss: it relaxes problems with constraints on rules at most, and searches
+    them.
     """
 
-    problem: SelectionProblem
-    limits: LinearConstraints
-    options: Options
-    clock: Clock
-    known: float  # a bound that holds
-    best: Incumbent = field(default_factory=lambda: Incumbent(np.empty(0, dtype=np.int64), np.inf))
-    open: list[_Node] = field(default_factory=list)
-    finished: float = np.inf  # least bound of what was dropped or searched to its end
-    dual: DualPoint | None = None  # of the first root
-    nodes: int = 0  # of trees over rules
-    choices: int = 0  # of groups
-    cuts: list[Cut] = field(default_factory=list)
-    tried: set[frozenset[int]] = field(default_factory=set)
+    def __init__(
+        self,
+        problem: SelectionProblem,
+        constraints: LinearConstraints,
+        options: Options,
+        known: float,
+    ) -> None:
+        floor = Floor(problem.min_stability, known=known)
+        self.problem, self.constraints = problem, constraints
+        self.state = SearchState(options, ROUNDING * problem.null_loss, [floor])
+        self.open = [self._node(0.0, frozenset(), frozenset())]
+        self.current = np.inf  # bound of the node at hand
+        self.choices = 0  # of groups
+        self.cuts: list[Cut] = []
+        self.tried: set[frozenset[int]] = set()
+        self.dual: DualPoint | None = None  # of the first root
+        self._nodes = 0  # of trees over rules
 
-    def run(self) -> Status:
-        """Take the node of the least bound until none is below the cutoff, or time is over."""
-        heapq.heappush(self.open, self._node(0.0, frozenset(), frozenset()))
-        while self.open and self.open[0].bound < self.cutoff:
-            if self.clock.left() <= 0.0:
-                return Status.TIME_LIMIT
-            if self.options.node_limit is not None and self.nodes >= self.options.node_limit:
-                return Status.NODE_LIMIT
-            node = heapq.heappop(self.open)
-            status = self._expand(node)
-            if status is not Status.OPTIMAL:
-                return status
-            if self.options.progress is not None:
-                self.options.progress(
-                    Snapshot(self.clock.elapsed(), self.nodes, self.best.loss, self.bound)
-                )
-        return Status.OPTIMAL
+    def _has_work(self) -> bool:
+        return bool(self.open) and self.open[0].bound < self.state.cutoff
+
+    def _step(self) -> Status | None:
+        node = heapq.heappop(self.open)
+        self.current = node.bound
+        status = self._expand(node)
+        self.current = np.inf
+        return None if status is Status.OPTIMAL else status
 
     # --- where it stands ------------------------------------------------------------------------
 
     @property
-    def cutoff(self) -> float:
-        """The bound from which a node is of no use."""
-        return Root.cutoff_at(self.best.loss, self.options.gap, self.problem.null_loss)
+    def _n_open(self) -> int:
+        return 0  # memory is for nodes of trees over rules: each of those watches its own
 
     @property
-    def bound(self) -> float:
-        """No selection that keeps the limits has a smaller loss than this."""
-        least = min([self.finished, *(node.bound for node in self.open)])
-        return min(self.best.loss, max(self.known, least))
+    def _least_open(self) -> float:
+        return min([self.current, *(node.bound for node in self.open[:1])])
 
-    def figures(self) -> dict[str, float]:
-        """Return counts of what was done."""
+    @property
+    def nodes(self) -> int:
+        """Nodes of all trees over rules."""
+        return self._nodes
+
+    def _root_dual(self) -> DualPoint | None:
+        return self.dual
+
+    def _counters(self) -> dict[str, float]:
         return {"nodes": float(self.nodes), "choices_of_groups": float(self.choices)}
 
     # --- groups ---------------------------------------------------------------------------------
 
     def _node(self, bound: float, inside: frozenset[int], outside: frozenset[int]) -> _Node:
         """Return a node with the groups left out that there is no room for beside those inside."""
-        u = np.zeros(len(self.limits.groups))
+        u = np.zeros(len(self.constraints.groups))
         u[list(inside)] = 1.0
-        used, most = self.limits.of_groups @ u, self._most_of_groups
-        full = np.any(used[:, None] + self.limits.of_groups > most[:, None], axis=0)
+        used, most = self.constraints.of_groups @ u, self._most_of_groups
+        full = np.any(used[:, None] + self.constraints.of_groups > most[:, None], axis=0)
         left = set(range(len(u))) - inside
         outside |= {g for g in left if full[g]}
         return _Node(bound, len(left - outside), inside, outside)
 
     @property
     def _most_of_groups(self) -> FloatArray:
-        counts_groups = self.limits.of_groups.any(axis=1)
-        return np.where(counts_groups, self.limits.most, np.inf)
+        counts_groups = self.constraints.of_groups.any(axis=1)
+        return np.where(counts_groups, self.constraints.most, np.inf)
 
     def _is_leaf(self, node: _Node) -> bool:
         """Tell whether all groups that are not left out may be used together."""
-        u = np.ones(len(self.limits.groups))
+        u = np.ones(len(self.constraints.groups))
         u[list(node.outside)] = 0.0
-        return bool((self.limits.of_groups @ u <= self._most_of_groups).all())
+        return bool((self.constraints.of_groups @ u <= self._most_of_groups).all())
 
     def _restricted(self, outside: frozenset[int]) -> SelectionProblem:
         """Return the problem without the rules of some groups, and without limits on groups."""
-        out = self.limits.groups[list(outside)].any(axis=0)
-        return self.problem.restricted(np.flatnonzero(out), self.limits.on_rules)
+        out = self.constraints.groups[list(outside)].any(axis=0)
+        return self.problem.restricted(np.flatnonzero(out), self.constraints.on_rules)
 
     def _expand(self, node: _Node) -> Status:
         """Search a leaf to its end, or relax a node and decide on one more group."""
@@ -191,11 +182,11 @@ class LimitedSearch(ABC):
         except InfeasibleProblem:
             return Status.OPTIMAL  # there is nothing in it
         bound = max(node.bound, root.bound)
-        if bound >= self.cutoff:
-            self.finished = min(self.finished, bound)
+        if bound >= self.state.cutoff:
+            self.state.drop(bound)
             return Status.OPTIMAL
         self.choices += 1
-        worth = self.limits.groups @ root.worth
+        worth = self.constraints.groups @ root.worth
         self._try_groups(node, worth)
         undecided = [g for g in np.argsort(-worth, kind="stable").tolist()
                      if g not in node.inside and g not in node.outside]  # fmt: skip
@@ -221,16 +212,34 @@ class LimitedSearch(ABC):
             problem = self._restricted(outside)
             if not has_selection(problem):
                 return
-            found = self._first_selection(problem)
+            selection = self._first_selection(problem)
         except InfeasibleProblem:
             return
-        self._offer(found)
+        self._offer(selection)
 
     def _offer(self, support: IntArray) -> None:
         """Take over a selection, less its blanks, if it keeps the limits and is better."""
         support = support[support < self.problem.m]
         if self.problem.is_feasible(support):
-            self.best.offer(support, self.problem.loss(support))
+            self.state.offer(support, self.problem.loss(support))
+
+    def _search_to_end(self, tree: TreeSearch) -> Status:
+        """Search a tree over rules for what is better than the best so far."""
+        outcome = tree.run(self.state.clock)
+        self._nodes += tree.nodes
+        self._offer(tree.state.best.support)
+        self.state.drop(outcome.bound)
+        return outcome.status
+
+    def _keep_dual(self, dual: DualPoint | None, prices: FloatArray | None) -> None:
+        """Keep what proves the bound of the first root, in the positions of the problem.
+
+        Blanks come after all rules, and have no weights.
+        """
+        if self.dual is None and dual is not None:
+            w = np.zeros(self.problem.m)
+            w[dual.rules] = dual.weights
+            self.dual = DualPoint.at(self.problem, w, dual.lam, dual.mu, prices=prices)
 
     # --- rules ----------------------------------------------------------------------------------
 
@@ -256,7 +265,7 @@ class LimitedSearch(ABC):
         """Return the prices of limits on rules, if there are any."""
         if problem.constraints is None or problem.most_stable_feasible is None:
             return None
-        own = self.best.support
+        own = self.state.best.support
         start = own if problem.is_feasible(own) else problem.most_stable_feasible
         dual = constraint_multipliers(problem, start, self.cuts)
         if dual is not None:
@@ -281,7 +290,7 @@ class LimitedSearch(ABC):
             self._offer(rounded)
 
 
-class _SquaredSearch(LimitedSearch):
+class _SquaredGroups(GroupSearch):
     """The search for the squared loss."""
 
     def _first_selection(self, problem: SelectionProblem) -> IntArray:
@@ -289,48 +298,82 @@ class _SquaredSearch(LimitedSearch):
 
     def _relax(self, problem: SelectionProblem, dual: DualPoint | None) -> Relaxation:
         root = self._root(_squared(problem), dual)
-        worth = np.zeros(root.instance.problem.m)
-        worth[root.instance.rules] = np.abs(root.node.w) * np.sqrt(
-            np.diagonal(root.instance.data.G)
-        )
+        here = root.instance
+        worth = np.zeros(here.problem.m)
+        worth[here.rules] = np.abs(root.node.w) * np.sqrt(np.diagonal(here.data.G))
         return Relaxation(root.bound, worth[: self.problem.m])
 
     def _root(self, problem: Problem, dual: DualPoint | None) -> Root:
-        """Return the relaxed root of a problem with limits on rules at most, from a dual point."""
+        """Return the relaxed root of a problem with constraints on rules at most, from a dual."""
         if not has_selection(problem):
             raise InfeasibleProblem("There is no selection without the groups left out.")
-        instance = Instance.of(problem.padded(), None if dual is None else dual.prices)
-        best = first_selection(instance, self.best.support)
-        root = Root.of(instance, best, self.options, dual)
+        prices = None if dual is None else dual.prices
+        instance = Instance.of(problem.padded(), prices)
+        best = first_selection(instance, self.state.best.support)
+        root = Root.of(instance, best, self.state.options, dual)
         self._offer(root.best.support)
-        if self.dual is None:
-            self.dual = self._dual_of(root, dual)
+        self._keep_dual(root.dual(), prices)
         return root
 
-    def _dual_of(self, root: Root, priced: DualPoint | None) -> DualPoint:
-        """Return what proves the bound of the first root, in the positions of the problem."""
-        found, w = root.dual(), np.zeros(self.problem.m)
-        w[found.rules] = found.weights
-        prices = None if priced is None else priced.prices
-        return DualPoint.at(self.problem, w, found.lam, found.mu, prices=prices)
-
     def _search_leaf(self, problem: SelectionProblem) -> Status:
-        problem = _squared(problem)
+        problem, state = _squared(problem), self.state
         root = self._root(problem, self._first_prices(problem))
         fresh = self.choices == 0  # with no group decided, the first prices are those of this leaf
-        if problem.constraints is not None and root.bound < self.cutoff and not fresh:
+        if problem.constraints is not None and root.bound < state.cutoff and not fresh:
             better = self._root(problem, self._prices(problem))
             root = better if better.bound > root.bound else root
-        root.best = Incumbent(self.best.support, self.best.loss)
-        tree = TreeSearch([root], self.options, [0.0])
-        outcome = tree.run(self.clock)
-        self.nodes += tree.nodes
-        self._offer(tree.best.support)
-        self.finished = min(self.finished, outcome.bound)
-        return outcome.status
+        root.best = Incumbent(state.best.support, state.best.loss)
+        return self._search_to_end(SquaredTree.of([root], state.options, [0.0]))
+
+
+class _LogisticGroups(GroupSearch):
+    """The search for the logistic loss."""
+
+    def _tree(self, problem: SelectionProblem, dual: DualPoint | None) -> LogisticTree:
+        """Return the tree over the rules of a problem, its root ready to be relaxed."""
+        assert isinstance(problem, LogisticProblem)  # noqa: S101  tells mypy what is searched
+        if not has_selection(problem):
+            raise InfeasibleProblem("There is no selection without the groups left out.")
+        padded, own = problem.padded(), self.state.best.support
+        start = own if problem.constraints is None else padded.filled(own)
+        tree = LogisticTree.of(
+            [padded],
+            self.state.options,
+            [Floor(problem.min_stability)],
+            start if padded.is_feasible(start) else None,
+            None if dual is None else dual.prices,
+        )
+        tree.state.clock = self.state.clock
+        tree.prepare()
+        self._offer(tree.state.best.support)
+        return tree
+
+    def _first_selection(self, problem: SelectionProblem) -> IntArray:
+        return self._tree(problem, None).state.best.support
+
+    def _relax(self, problem: SelectionProblem, dual: DualPoint | None) -> Relaxation:
+        tree = self._tree(problem, dual)
+        relaxer, worth = tree.prepared, np.zeros(tree.problem.m)
+        if relaxer.left(relaxer.decision)[0] == 0.0:
+            return Relaxation(tree.state.best.loss, worth[: self.problem.m])
+        relaxed = tree.relax_root()
+        self._offer(tree.state.best.support)
+        self._keep_dual(tree.dual, tree.prices)
+        length = np.sqrt(np.diagonal(relaxer.data.G))
+        worth[relaxer.rules] = (np.abs(relaxed.node.w) * length)[:-1]
+        return Relaxation(relaxed.lower, worth[: self.problem.m])
+
+    def _search_leaf(self, problem: SelectionProblem) -> Status:
+        fresh = problem.constraints is None or self.choices > 0
+        tree = self._tree(problem, self._prices(problem) if fresh else self._first_prices(problem))
+        best = tree.state.best
+        best.loss = min(best.loss, self.state.best.loss)  # what is not better is of no use
+        status = self._search_to_end(tree)
+        self._keep_dual(tree.dual, tree.prices)
+        return status
 
 
 def _squared(problem: SelectionProblem) -> Problem:
     """Return a problem as the one of the squared loss that it is."""
-    assert isinstance(problem, Problem)  # noqa: S101  tells mypy what `solve_limited` asks for
+    assert isinstance(problem, Problem)  # noqa: S101  tells mypy that there are two losses
     return problem

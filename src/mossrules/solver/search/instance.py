@@ -1,4 +1,8 @@
-"""The rules that may still be selected, in the form that the kernels of branch and bound want."""
+"""The rules that may still be selected, as kernels want them, and good selections to begin with.
+
+Nothing is proven here: exchanges of single rules, from the most stable selection or a given one,
+end at a selection that is the optimum often enough for a search to have little left to do.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +23,28 @@ from mossrules.solver.kernels.state import (
     Precedence,
     no_constraints,
 )
+from mossrules.solver.kernels.swaps import improve_by_swaps
+from mossrules.solver.problems.logistic import LogisticProblem
+from mossrules.solver.problems.quadratic_model import QuadraticModel
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
+from mossrules.solver.search.state import Incumbent
 
 __all__ = [
+    "MAX_ROUNDS",
+    "WORTHWHILE",
     "Instance",
     "constraints_of",
+    "first_selection",
     "has_selection",
+    "local_search",
+    "logistic_selection",
+    "swap_search",
 ]
+
+MAX_SWAPS = 200
+MAX_ROUNDS = 8  # squared problems that touch a logistic one
+WORTHWHILE = 1e-9  # relative fall in loss: a smaller one ends the search
 
 
 def has_selection(problem: SelectionProblem) -> bool:
@@ -168,3 +186,88 @@ def constraints_of(problem: Problem, prices: FloatArray | None = None) -> Constr
         raise AssertionError("Constraints on groups must be decided before those on rules.")
     prices = np.zeros(len(own.b)) if prices is None else prices
     return Constraints(own.A, own.most, prices @ own.A, float(prices @ own.b))
+
+
+# --- good selections ----------------------------------------------------------------------------
+
+
+def swap_search(problem: Problem, start: IntArray | None = None) -> IntArray:
+    """Return a feasible selection that no exchange of one rule for another improves, ascending.
+
+    It starts from the most stable selection, and from `start` if that is feasible and of full size,
+    and takes the best exchange each time; the better of both ends is returned. Nothing is proven:
+    `solve` does that.
+    """
+    if not has_selection(problem):
+        raise InfeasibleProblem("No selection keeps the limits A z <= b; relax one of them.")
+    found = first_selection(Instance.of(problem.padded()), start).support
+    return found[found < problem.m]
+
+
+def first_selection(instance: Instance, start: IntArray | None) -> Incumbent:
+    """Return the better of `start` and the most stable selection, each improved by swaps."""
+    problem, data = instance.problem, instance.data
+    fixed = np.flatnonzero(instance.decision == IN)
+    best = Incumbent(np.empty(0, dtype=np.int64), np.inf)
+    assert problem.most_stable_feasible is not None  # noqa: S101  tells mypy what the callers know
+    starts = [problem.most_stable_feasible]
+    if start is not None and problem.constraints is not None:
+        start = problem.filled(start)
+    if start is not None and problem.is_feasible(start) and len(start) == problem.size:
+        starts.append(np.sort(start))
+    for given in starts:
+        here = np.searchsorted(instance.rules, given)
+        support = np.concatenate([fixed, np.setdiff1d(here, fixed)])
+        allowed = np.ones(len(instance.rules), dtype=np.bool_)
+        allowed[support] = False
+        explained = improve_by_swaps(
+            data, float(problem.min_stability), allowed, support, len(fixed), MAX_SWAPS
+        )
+        best.offer(instance.rules[support], data.half_yy - explained)
+    return best
+
+
+def local_search(
+    model: QuadraticModel, start: IntArray | None = None
+) -> tuple[Incumbent, QuadraticModel]:
+    """Return a selection for the logistic loss that no exchange of one rule seems to improve.
+
+    Exchanges are tried on squared problems that touch the logistic one: at the selection found, the
+    next one is made to touch, until the logistic loss itself falls no more. With the selection
+    comes the model with the curvature near there, if that is cheap to have.
+    """
+    problem, m = model.problem, model.problem.m
+    most_stable = problem.most_stable_feasible
+    assert most_stable is not None  # noqa: S101  tells mypy what the callers know
+    best = Incumbent(most_stable, problem.loss(most_stable))
+    if start is not None and len(start) == problem.size and problem.is_feasible(start):
+        best.offer(start, problem.loss(start))
+    w = np.zeros(m + 1)
+    for _ in range(MAX_ROUNDS):
+        squared = model.squared_problem(model.point(w), most_stable_feasible=most_stable)
+        found = first_selection(Instance.of(squared), np.append(best.support, m)).support
+        found = found[found < m]
+        loss = problem.loss(found)
+        if w.any() and loss >= best.loss * (1.0 - WORTHWHILE):
+            break
+        best.offer(found, loss)
+        first = not w.any()
+        w = model.weights(best.support)
+        model = model.curved_at(w) if model.is_cheap and first else model
+    return best, model
+
+
+def logistic_selection(
+    problem: LogisticProblem, start: IntArray | None
+) -> tuple[Incumbent, QuadraticModel, IntArray]:
+    """Return a good selection for the logistic loss, in positions among the rules that come last.
+
+    Those are the rules of any selection that meets the floor; the model, of these alone, has the
+    curvature near the selection if that is cheap to have.
+    """
+    rules = problem.possible_rules()
+    most_stable = None if problem.constraints is None else problem.most_stable_feasible
+    here = problem.reduced(rules, problem.fixed_in, most_stable_feasible=most_stable)
+    known = None if start is None else np.searchsorted(rules, np.intersect1d(start, rules))
+    best, model = local_search(QuadraticModel.of(here), known)
+    return best, model, rules
