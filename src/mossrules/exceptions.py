@@ -25,7 +25,6 @@ __all__ = [
     "NothingFound",
     "SolveLimitWarning",
     "UnsupportedType",
-    "warn_user",
 ]
 
 PACKAGE = __name__.partition(".")[0]
