@@ -12,7 +12,7 @@ __all__ = ["PACKAGE", "measure_imports"]
 PACKAGE = "mossrules"
 
 # Where strings that name modules may stand: public names, old names, displays, commands.
-DECLARED = ("mossrules", "mossrules._deprecated", "mossrules._display", "mossrules.cli._late")
+DECLARED = ("mossrules", "mossrules._deprecated", "mossrules._display", "mossrules._late")
 
 Graph = dict[str, set[str]]
 

@@ -6,7 +6,6 @@ issued by `warn_user`, which is for the package itself, at the line of the user 
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from types import FrameType
 
@@ -88,12 +87,21 @@ class SolveLimitWarning(UserWarning):
 
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the nearest line that is not of this package: the one that its reader can change."""
-    frame, level = inspect.currentframe(), 1
+    frame, level = _caller(), 1
     while frame is not None and _is_inside(frame):
         # Python's own machinery of imports does not count: `warnings` leaves it out too.
         level += "importlib._bootstrap" not in frame.f_code.co_filename
         frame = frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def _caller() -> FrameType | None:
+    """Return the frame of who calls; `inspect` takes longer to load than the package does."""
+    try:
+        raise RuntimeError
+    except RuntimeError as error:
+        here = error.__traceback__
+    return None if here is None else here.tb_frame.f_back
 
 
 def _is_inside(frame: FrameType) -> bool:
