@@ -98,7 +98,7 @@ def warn_user(message: str, category: type[Warning]) -> None:
 def _caller() -> FrameType | None:
     """Return the frame of who calls; `inspect` takes longer to load than the package does."""
     try:
-        raise RuntimeError
+        raise RuntimeError  # noqa: TRY301  for its traceback
     except RuntimeError as error:
         here = error.__traceback__
     return None if here is None else here.tb_frame.f_back
