@@ -23,8 +23,7 @@ from mossrules.constraints import apply_constraints, check_constraints
 from mossrules.learning.objective import Objective, Score, no_rules
 from mossrules.model.ruleset import RuleSet
 from mossrules.solver import Problem, Solution
-from mossrules.solver.kernels.linalg import solve_in_order
-from mossrules.solver.kernels.signed import signed_weights
+from mossrules.solver.kernels.linalg import signed_weights, solve_in_order
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.statistics import Statistics
 

@@ -102,6 +102,7 @@ def fix_by_floor(
     """
     while True:
         n_free, largest, last, following = 0.0, 0.0, 0.0, -np.inf
+        # One pass by falling count, O(m), finds the K largest, the last of them and the next.
         for i in precedence.by_count:
             if decision[i] == FREE:
                 n_free += 1.0
@@ -221,6 +222,7 @@ def fix_by_conditions(
         )
         if not possible or data.constraints.b.shape[0] == 0:
             return possible, rules_left, stability_left
+        # What constraints decide moves the slack of the floor, so that it may decide more.
         possible, rules_left, stability_left, fixed = fix_by_constraints(
             data, precedence, decision, rules_left, stability_left
         )

@@ -93,6 +93,8 @@ def linearise(
             size += z
             moment += z * s.counts[a]
         n_active += 1
+    # Weights are eliminated by the Cholesky factor of their block, the dearest part of a step on
+    # the dense copy: n^3 / 6 multiplications for n active rules.
     for a in range(n_active):
         row = s.G[s.active[a]]
         extra = s.matrix[a, a]
@@ -129,7 +131,7 @@ def multiplier_step(
     if determinant > 1e-10 * h00 * h11:
         d0 = (g0 * h11 - g1 * h01) / determinant
         d1 = (h00 * g1 - h01 * g0) / determinant
-    if mu + d1 < 0.0:
+    if mu + d1 < 0.0:  # along the edge, lambda alone is free
         d1 = -mu
         d0 = (g0 - h01 * d1) / h00
     if lam + d0 + (mu + d1) * centre < 0.0:
@@ -150,6 +152,7 @@ def damping(workspace: NodeWorkspace, n: int, d0: float, d1: float, gamma: float
         if abs(workspace.w[a]) >= math.sqrt(2.0 * gamma * t):
             continue
         change = d0 - d1 * workspace.counts[a]
+        # Penalties change their shape with the price: beyond this the model is of another function.
         if change < -0.7 * t:
             share = min(share, -0.7 * t / change)
         elif change > 2.0 * t:

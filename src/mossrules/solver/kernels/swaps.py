@@ -18,8 +18,13 @@ from numba import njit
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.solver.kernels.fixing import keeps_with_change
-from mossrules.solver.kernels.linalg import FAST, factorise, solve_lower, solve_upper
-from mossrules.solver.kernels.signed import nonnegative_weights
+from mossrules.solver.kernels.linalg import (
+    FAST,
+    factorise,
+    nonnegative_weights,
+    solve_lower,
+    solve_upper,
+)
 from mossrules.solver.kernels.state import Data
 
 
@@ -63,6 +68,7 @@ def explained_by(data: Data, support: IntArray, k: int, factor: FloatArray, w: F
     for a in range(k):
         total += w[a] * data.q[support[a]]
         negative |= data.bounded[support[a]] and w[a] < 0.0
+    # Most selections have no weight of the wrong sign, and need no active sets.
     if negative:
         A, q, x, bounded = np.empty((k, k)), np.empty(k), np.empty(k), np.empty(k, np.bool_)
         for a in range(k):
@@ -91,6 +97,7 @@ def projections(
 ) -> None:
     """Fill P = B G_S., a = q - G_.S w and d = diag(A) - diag(G_.S P) for every rule."""
     k, m = support.shape[0], data.q.shape[0]
+    # Sums run along rows of G, which lie in memory one after the other; G is symmetric.
     for j in range(m):
         a[j] = data.q[j]
         d[j] = data.G[j, j] + 1.0 / data.gamma
@@ -138,6 +145,7 @@ def best_swap(
         needed = min_stability - total + counts[support[i]]
         for j in range(m):
             if allowed[j] and counts[j] >= needed:
+                # What is left of a column is at least its ridge, which rounding may lose.
                 left = max(d[j], 1e-9 / data.gamma) + P[i, j] * P[i, j] / b
                 u = a[j] + P[i, j] * scale
                 if data.signed and u < 0.0 and data.bounded[j]:

@@ -35,6 +35,7 @@ class Tree(NamedTuple):
     sizes: IntArray  # n_open, n_spare
 
 
+# Arrays per node, not an object: half a kilobyte each, and a full tree is grown by copying them.
 PER_NODE = tuple(name for name in Tree._fields if name not in ("heap", "spare", "sizes"))
 
 

@@ -31,7 +31,7 @@ from mossrules._common import cached_property
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.patterns import Patterns, logistic_loss
-from mossrules.solver.kernels.signed import signed_weights
+from mossrules.solver.kernels.linalg import signed_weights
 from mossrules.solver.problems.linear_constraints import LinearConstraints
 from mossrules.solver.problems.selection import Fit, SelectionProblem, check_point, whole_counts
 

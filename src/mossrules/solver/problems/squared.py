@@ -28,8 +28,7 @@ import numpy as np
 
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
-from mossrules.solver.kernels.linalg import solve_in_order
-from mossrules.solver.kernels.signed import signed_weights
+from mossrules.solver.kernels.linalg import signed_weights, solve_in_order
 from mossrules.solver.problems.linear_constraints import LinearConstraints
 from mossrules.solver.problems.selection import Fit, SelectionProblem, check_point, whole_counts
 from mossrules.statistics import Statistics
