@@ -31,14 +31,14 @@ from mossrules.exceptions import InvalidParameter
 from mossrules.solver.approximate.repair import lifted, resized
 from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.kernels.descent import descend
-from mossrules.solver.options import Clock, Options, Snapshot
+from mossrules.solver.options import Clock, Options
 from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.quadratic_model import QuadraticModel
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Status
 from mossrules.solver.search.instance import MAX_ROUNDS, WORTHWHILE
-from mossrules.solver.search.state import Incumbent
+from mossrules.solver.search.state import Floor, Incumbent, SearchState
 
 __all__ = ["PathPoint", "penalised_path", "penalty_grid", "solve_by_coordinate_descent"]
 
@@ -92,7 +92,7 @@ def _descend_on_squared(
     problem: Problem, options: Options, clock: Clock, start: IntArray | None
 ) -> _Search:
     """Return the search over the penalties, at its end."""
-    search = _Search(problem, clock, options)
+    search = _Search.of(problem, options, clock)
     first = _with_fixings(problem, () if start is None else start)
     search.offer(PathPoint(resized(problem, first), _no_rule_price(problem), 0.0))
     search.run()
@@ -167,14 +167,17 @@ class _Search:
     """The search for the lambda_2 that suits the floor."""
 
     problem: Problem
-    clock: Clock
-    options: Options
-    best: PathPoint = field(init=False)
-    best_loss: float = field(init=False, default=np.inf)
-    reported: float = field(init=False, default_factory=time.perf_counter)
+    state: SearchState
+    best: PathPoint = field(init=False)  # that the best selection is of
+
+    @classmethod
+    def of(cls, problem: Problem, options: Options, clock: Clock) -> _Search:
+        # Told of now, so that nothing is said of a search that is over in no time.
+        floors, now = [Floor(problem.min_stability)], time.perf_counter()
+        return cls(problem, SearchState(options, 0.0, floors, clock=clock, told=now))
 
     def __post_init__(self) -> None:
-        self.descent = _Descent(self.problem, self.clock)
+        self.descent = _Descent(self.problem, self.state.clock)
 
     def run(self) -> None:
         """Raise lambda_2 from 0 until the floor is met, then bisect the last step."""
@@ -185,11 +188,11 @@ class _Search:
         if self.try_price(low):
             return
         while not self.try_price(high):
-            if high > top or self.clock.left() <= 0:
+            if high > top or self.state.clock.left() <= 0:
                 return
             low, high = high, GROWTH * high
         for _ in range(BISECTIONS):
-            if self.clock.left() <= 0:
+            if self.state.clock.left() <= 0:
                 return
             middle = float(np.sqrt(low * high)) if low > 0 else 0.5 * high
             if self.try_price(middle):
@@ -203,23 +206,17 @@ class _Search:
         for point in self.descent.path(lambda_2):
             met |= self.problem.stability(point.support) >= self.problem.min_stability
             self.offer(point)
-        self.report()
+        # Nothing is proven on the way but that no loss is negative.
+        self.state.tell(self.descent.penalties, 0.0, REPORT_SECONDS)
         return met
 
     def offer(self, point: PathPoint) -> None:
         """Keep a selection, lifted to the floor, if it is the best so far."""
         point = point._replace(support=lifted(self.problem, point.support))
         loss = self.problem.loss(point.support)
-        if loss < self.best_loss:
-            self.best, self.best_loss = point, loss
-
-    def report(self) -> None:
-        now = time.perf_counter()
-        if self.options.progress is not None and now - self.reported > REPORT_SECONDS:
-            self.reported = now
-            self.options.progress(
-                Snapshot(self.clock.elapsed(), self.descent.penalties, self.best_loss, 0.0)
-            )
+        if loss < self.state.best.loss:
+            self.best = point
+        self.state.offer(point.support, loss)
 
 
 def _lowest_price(problem: Problem) -> float:

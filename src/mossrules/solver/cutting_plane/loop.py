@@ -25,9 +25,10 @@ from mossrules.solver.cutting_plane.gurobi import GurobiMaster
 from mossrules.solver.cutting_plane.highs import HighsMaster
 from mossrules.solver.cutting_plane.master import Master, MasterResult, MasterStatus
 from mossrules.solver.cutting_plane.scip import ScipMaster
-from mossrules.solver.options import MASTER_ROUNDING, Clock, Options, Snapshot, relative_gap
+from mossrules.solver.options import MASTER_ROUNDING, Clock, Options, relative_gap
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.result import Outcome, Status
+from mossrules.solver.search.state import Floor, SearchState
 
 __all__ = ["CutPool", "make_master", "solve_by_cutting_plane"]
 
@@ -128,27 +129,25 @@ def solve_by_cutting_plane(
     """
     cuts = CutPool() if cuts is None else cuts
     cuts.claim(problem)
-    search = _Search(problem, options, clock, cuts)
+    # Of one floor, and with no margin: masters know losses no better than MASTER_ROUNDING anyway.
+    state = SearchState(options, 0.0, [Floor(problem.min_stability)], clock=clock)
+    run = _Run(problem, state, cuts)
     try:
-        status = search.run(problem.most_stable if start is None else np.sort(start))
+        status = run.run(problem.most_stable if start is None else np.sort(start))
     except KeyboardInterrupt:
-        if search.best is None:
+        if run.best is None:
             raise
         status = Status.INTERRUPTED
-    return search.outcome(status)
+    return run.outcome(status)
 
 
-@dataclass
-class _Search:
-    """Where a run of Algorithm 1 stands."""
+@dataclass(eq=False)
+class _Run:
+    """A run of Algorithm 1: where it stands is in `state`, and what it rests on in `cuts`."""
 
     problem: SelectionProblem
-    options: Options
-    clock: Clock
+    state: SearchState
     cuts: CutPool
-    best: IntArray | None = None
-    loss: float = np.inf
-    bound: float = 0.0  # H2 is never negative
     root_bound: float = 0.0
     masters: int = 0
     relaxations: int = 0
@@ -161,13 +160,13 @@ class _Search:
         if not self.cuts.has_selection(start):
             self._cut(Cut.at_support(self.problem, start), None)
             self._compare(start)
-        # Units in which nu is about 1. Small losses are left small: coefficients of the cuts must
-        # not grow without limit.
-        half = self.problem.null_loss
-        scale = max(min(self.loss, half), 1e-3 * half) or 1.0
         if self._is_proven():
             return Status.OPTIMAL
-        master = make_master(self.problem, self.options, scale=scale)
+        # Units in which nu is about 1. Small losses are left small: coefficients of the cuts must
+        # not grow without limit.
+        null_loss = self.problem.null_loss
+        scale = max(min(self.loss, null_loss), 1e-3 * null_loss) or 1.0
+        master = make_master(self.problem, self.state.options, scale=scale)
         for cut in self.cuts:
             master.add_cut(cut.constant, cut.slopes)
         if not self._cut_root(master):
@@ -178,29 +177,36 @@ class _Search:
     def _iterate(self, master: Master) -> Status:
         """Repeat: master, tangent at its selection."""
         while not self._is_proven():
-            if self.clock.left() <= 0.0:
-                return Status.TIME_LIMIT
-            if self.masters == self.options.node_limit:
-                return Status.NODE_LIMIT
-            found = self._solve(master)
-            if found.status is MasterStatus.INFEASIBLE:
+            limit = self.state.limit_reached(0, self.masters)
+            if limit is not None:
+                return limit
+            result = self._solve(master)
+            if result.status is MasterStatus.INFEASIBLE:
                 return self._infeasible()
-            self._raise_bound(found.bound)
-            repeated = found.support is not None and self.cuts.has_selection(found.support)
-            if found.support is not None and not repeated:
-                self._check(found.support)
-                self._cut(Cut.at_support(self.problem, found.support), master)
-                self._compare(found.support)
-            self._report()
-            if found.status is MasterStatus.INTERRUPTED:
+            self._raise_bound(result.bound)
+            repeated = self._take(result, master)
+            if self.best is not None:
+                self.state.tell(self.masters, self.bound, quiet_seconds=0.0)
+            if result.status is MasterStatus.INTERRUPTED:
                 raise KeyboardInterrupt
             if self._is_proven():
                 break
-            if found.status is MasterStatus.TIME_LIMIT:
+            if result.status is MasterStatus.TIME_LIMIT:
                 return Status.TIME_LIMIT
             if repeated:
                 return self._repeated()
         return Status.OPTIMAL
+
+    def _take(self, result: MasterResult, master: Master) -> bool:
+        """Cut at a master's selection, and compare it; tell whether it was cut before."""
+        if result.support is None:
+            return False
+        if self.cuts.has_selection(result.support):
+            return True
+        self._check(result.support)
+        self._cut(Cut.at_support(self.problem, result.support), master)
+        self._compare(result.support)
+        return False
 
     def _solve(self, master: Master) -> MasterResult:
         """Solve the master, or only its relaxation where that is proof enough.
@@ -209,33 +215,36 @@ class _Search:
         not prove more than the gap either. It stops there with the selection that it has, whose cut
         lets the relaxation prove the floors to come.
         """
-        target = np.inf
+        target, gap = np.inf, self.state.options.gap
         if self.best is not None:
             relaxed = self._relax(master)
             if self._is_proven():
                 return replace(relaxed, z=None)
-            target = (1.0 - self.options.gap) * self.loss
+            target = (1.0 - gap) * self.loss
         began = time.perf_counter()
-        # A tenth of the gap for the master leaves the rest for the cuts.
-        gap = self.options.gap / 10
-        found = master.solve(seconds=self.clock.left(), gap=gap, start=self.best, target=target)
+        result = master.solve(
+            seconds=self.state.clock.left(),
+            gap=gap / 10,  # a tenth of it for the master leaves the rest for the cuts
+            start=self.best,
+            target=target,
+        )
         self.seconds += time.perf_counter() - began
         self.masters += 1
-        return found
+        return result
 
     def _relax(self, master: Master) -> MasterResult:
         """Solve the relaxation and take over what it proves."""
         began = time.perf_counter()
-        found = master.solve_relaxed(seconds=self.clock.left())
+        result = master.solve_relaxed(seconds=self.state.clock.left())
         self.seconds += time.perf_counter() - began
         self.relaxations += 1
-        if found.status is MasterStatus.INTERRUPTED:
+        if result.status is MasterStatus.INTERRUPTED:
             raise KeyboardInterrupt
-        if found.status is MasterStatus.INFEASIBLE:
+        if result.status is MasterStatus.INFEASIBLE:
             self._infeasible()
         else:
-            self._raise_bound(found.bound)
-        return found
+            self._raise_bound(result.bound)
+        return result
 
     def _cut_root(self, master: Master) -> bool:
         """Cut at fractional points; return False where not even those are feasible.
@@ -245,19 +254,46 @@ class _Search:
         Either it cuts the corner off or the half-way point is better than the best.
         """
         inner = None if self.best is None else Cut.at_support(self.problem, self.best)
-        for _ in range(self.options.root_cuts):
-            found = self._relax(master)
-            if found.status is MasterStatus.INFEASIBLE:
+        for _ in range(self.state.options.root_cuts):
+            result = self._relax(master)
+            if result.status is MasterStatus.INFEASIBLE:
                 return False
-            if found.status is MasterStatus.TIME_LIMIT or found.z is None:
+            if result.status is MasterStatus.TIME_LIMIT or result.z is None:
                 break
-            if inner is not None and relative_gap(inner.value, self.bound) <= MASTER_ROUNDING:
+            if inner is not None and relative_gap(inner.value, self._proven) <= MASTER_ROUNDING:
                 break
-            point = found.z if inner is None else (found.z + inner.z) / 2
+            point = result.z if inner is None else (result.z + inner.z) / 2
             cut = Cut.at_point(self.problem, np.where(point < NEGLIGIBLE, 0.0, point))
             self._cut(cut, master)
             inner = cut if inner is None or cut.value < inner.value else inner
         return True
+
+    # --- where it stands ------------------------------------------------------------------------
+
+    @property
+    def best(self) -> IntArray | None:
+        """The best selection so far, if there is any."""
+        return self.state.best.support if np.isfinite(self.loss) else None
+
+    @property
+    def loss(self) -> float:
+        """The loss of the best selection; infinity where there is none."""
+        return self.state.best.loss
+
+    @property
+    def _proven(self) -> float:
+        """What masters have proven, which may be a rounding error above the loss."""
+        return self.state.known
+
+    @property
+    def bound(self) -> float:
+        """No selection has a smaller loss than this."""
+        return self.state.bound(0.0)  # of what no master has looked at: H2 is never negative
+
+    def _is_proven(self) -> bool:
+        if self.best is None:
+            return False
+        return relative_gap(self.loss, self._proven) <= self.state.options.gap
 
     # --- one step -------------------------------------------------------------------------------
 
@@ -269,23 +305,20 @@ class _Search:
     def _compare(self, support: IntArray) -> None:
         """Keep a selection if it is feasible and the best so far."""
         if self.problem.is_feasible(support):
-            loss = self.problem.loss(support)
-            if loss < self.loss:
-                self.best, self.loss = support, loss
+            self.state.offer(support, self.problem.loss(support))
 
     def _raise_bound(self, bound: float) -> None:
         """Take over what a master proved, unless a known selection refutes it."""
         if bound > self.loss * (1.0 + MASTER_ROUNDING):
             raise self._failed(f"no selection has a loss below {bound:.9g}")
-        self.bound = max(self.bound, bound)
+        self.state.known = max(self.state.known, bound)
 
-    def _is_proven(self) -> bool:
-        return self.best is not None and relative_gap(self.loss, self.bound) <= self.options.gap
+    # --- what ends it ---------------------------------------------------------------------------
 
     def _repeated(self) -> Status:
         """End the search at a selection already cut: there nu = H2, so loss and bound have met."""
-        if relative_gap(self.loss, self.bound) > self.options.gap + MASTER_ROUNDING:
-            raise self._failed(f"its optimum is at a loss of {self.bound:.9g}")
+        if relative_gap(self.loss, self._proven) > self.state.options.gap + MASTER_ROUNDING:
+            raise self._failed(f"its optimum is at a loss of {self._proven:.9g}")
         return Status.OPTIMAL
 
     def _infeasible(self) -> Status:
@@ -296,27 +329,20 @@ class _Search:
     def _check(self, support: IntArray) -> None:
         if not self.problem.is_feasible(support):
             raise MossError(
-                f"The master {self.options.master} returned a selection that breaks a limit by "
-                "more than rounding; scale the rows of A z <= b to entries near 1, or choose "
+                f"The master {self.state.options.master} returned a selection that breaks a limit "
+                "by more than rounding; scale the rows of A z <= b to entries near 1, or choose "
                 "another master."
             )
 
     def _failed(self, claim: str) -> MossError:
         return MossError(
-            f"The master {self.options.master} says that {claim}, but a selection with a loss of "
-            f"{self.loss:.9g} is known: its arithmetic failed, so choose another master or a "
-            "smaller gamma."
+            f"The master {self.state.options.master} says that {claim}, but a selection with a "
+            f"loss of {self.loss:.9g} is known: its arithmetic failed, so choose another master or "
+            "a smaller gamma."
         )
 
-    def _report(self) -> None:
-        if self.options.progress is not None and self.best is not None:
-            elapsed, bound = self.clock.elapsed(), min(self.bound, self.loss)
-            self.options.progress(Snapshot(elapsed, self.masters, self.loss, bound))
-
-    # --- the end --------------------------------------------------------------------------------
-
     def outcome(self, status: Status) -> Outcome:
-        """Return what was found."""
+        """Return the best selection, and what is proven."""
         if self.best is None and status is not Status.INFEASIBLE:
             raise NothingFound(
                 f"The {status.value} came before any selection that keeps all limits A z <= b was "
@@ -329,5 +355,5 @@ class _Search:
             "master_seconds": self.seconds,
             "root_bound": min(self.root_bound, self.loss),
         }
-        bound = np.inf if status is Status.INFEASIBLE else min(self.bound, self.loss)
+        bound = np.inf if status is Status.INFEASIBLE else self.bound
         return Outcome(self.best, bound, status, counters)

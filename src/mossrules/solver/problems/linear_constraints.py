@@ -82,10 +82,10 @@ class LinearConstraints:
         """Tell whether a selection keeps all the limits, up to rounding."""
         S = np.asarray(support, dtype=np.int64)
         used = self.of_rules[:, S].sum(axis=1) + self.of_groups @ self.groups[:, S].any(axis=1)
-        return bool((used <= self.most).all())
+        return bool((used <= self.maximum).all())
 
     @property
-    def most(self) -> FloatArray:
+    def maximum(self) -> FloatArray:
         """What the rows may count: b, and a little for the rounding of sums of A."""
         return np.asarray(self.b + 1e-9 * (1.0 + np.abs(self.b)), dtype=np.float64)
 

@@ -159,7 +159,7 @@ class GroupSearch(SearchLoop):
     @property
     def _most_of_groups(self) -> FloatArray:
         counts_groups = self.constraints.of_groups.any(axis=1)
-        return np.where(counts_groups, self.constraints.most, np.inf)
+        return np.where(counts_groups, self.constraints.maximum, np.inf)
 
     def _is_leaf(self, node: _Node) -> bool:
         """Tell whether all groups that are not left out may be used together."""

@@ -185,7 +185,7 @@ def constraints_of(problem: Problem, prices: FloatArray | None = None) -> Constr
     if len(own.groups):
         raise AssertionError("Constraints on groups must be decided before those on rules.")
     prices = np.zeros(len(own.b)) if prices is None else prices
-    return Constraints(own.A, own.most, prices @ own.A, float(prices @ own.b))
+    return Constraints(own.A, own.maximum, prices @ own.A, float(prices @ own.b))
 
 
 # --- good selections ----------------------------------------------------------------------------
