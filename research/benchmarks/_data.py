@@ -11,7 +11,7 @@ import pandas as pd
 
 from mossrules import find_candidates
 from mossrules.candidates.codes import EncodedTable
-from mossrules.candidates.generators import ForestGenerator
+from mossrules.candidates.forest import ForestGenerator
 from mossrules.candidates.search import encode_rows
 from mossrules.data.rows import Rows
 from mossrules.data.table import split_target

@@ -22,8 +22,7 @@ from mossrules.baselines.paths import solve_closely
 from mossrules.baselines.rulefit_columns import first_tree_means
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.cuts import Binning
-from mossrules.candidates.forest import Step
-from mossrules.candidates.generators import ForestGenerator
+from mossrules.candidates.forest import ForestGenerator, Step
 from mossrules.candidates.rules import CandidatePool, Rule, condition_of_step
 from mossrules.candidates.search import Candidates, encode_rows
 from mossrules.data.rows import Rows

@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 from mossrules import CandidatePool, FittedEnsemble, Rule
 from mossrules.candidates.codes import EncodedTable
-from mossrules.candidates.generators import ForestGenerator, Generator
+from mossrules.candidates.forest import ForestGenerator, Generator
 from research.benchmarks._data import Floats, codes_by_row, encode, read_openml, warm_up
 from research.harness.measuring import THREADS
 from research.harness.reports import Bound, Figure, Report, Row, Skipped

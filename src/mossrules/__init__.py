@@ -7,7 +7,7 @@ from mossrules._deprecated import find_old_modules
 from mossrules._version import __version__
 
 if TYPE_CHECKING:
-    from mossrules.candidates.generators import FittedEnsemble
+    from mossrules.candidates.ensembles import FittedEnsemble
     from mossrules.candidates.rules import CandidatePool, Rule
     from mossrules.candidates.search import Candidates, find_candidates
     from mossrules.estimators import MossClassifier, MossRegressor
@@ -40,7 +40,7 @@ __all__ = [
 _HOME = {
     "CandidatePool": "mossrules.candidates.rules",
     "Candidates": "mossrules.candidates.search",
-    "FittedEnsemble": "mossrules.candidates.generators",
+    "FittedEnsemble": "mossrules.candidates.ensembles",
     "Frontier": "mossrules.frontier",
     "FrontierEvaluation": "mossrules.evaluation",
     "MossClassifier": "mossrules.estimators",

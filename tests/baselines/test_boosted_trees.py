@@ -5,7 +5,8 @@ from sklearn.base import clone
 from mossrules import find_candidates
 from mossrules.baselines import RuleFitRegressor
 from mossrules.baselines.boosted_trees import BoostedTrees, _Columns, rows_per_tree
-from mossrules.candidates.generators import Generator, tree_paths
+from mossrules.candidates.ensembles import tree_paths
+from mossrules.candidates.forest import Generator
 from mossrules.candidates.rules import Rule, condition_of_step
 from mossrules.candidates.statistics import rule_columns
 from support.baseline_cases import encoded, mixed_table

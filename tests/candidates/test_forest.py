@@ -8,8 +8,8 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from mossrules.candidates import forest as forest_module
+from mossrules.candidates.ensembles import FittedEnsemble
 from mossrules.candidates.forest import count_features, grow_forest
-from mossrules.candidates.generators import FittedEnsemble
 from mossrules.candidates.kernels.draws import draw_features
 from mossrules.candidates.rules import CandidatePool
 from mossrules.exceptions import InvalidParameter

@@ -20,8 +20,8 @@ from mossrules._common import check_integer, check_number
 from mossrules._typing import AnyArray, IntArray
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.cuts import MISSING, Binning
+from mossrules.candidates.ensembles import tree_paths
 from mossrules.candidates.forest import Path, Step
-from mossrules.candidates.generators import tree_paths
 from mossrules.data.chunks import Progress
 from mossrules.exceptions import InvalidParameter
 

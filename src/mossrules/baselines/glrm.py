@@ -39,7 +39,7 @@ from mossrules.baselines.designs import Design
 from mossrules.baselines.logistic import Logistic
 from mossrules.baselines.paths import Loss, PathPoint, Solve, follow_path, solve_closely
 from mossrules.candidates.codes import EncodedTable
-from mossrules.candidates.generators import ForestGenerator
+from mossrules.candidates.forest import ForestGenerator
 from mossrules.candidates.rules import CandidatePool, Rule
 from mossrules.candidates.search import Candidates, encode_rows
 from mossrules.candidates.statistics import compute_patterns, compute_statistics

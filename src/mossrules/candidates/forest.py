@@ -8,19 +8,22 @@ the same for any chunking, any number of threads and any order of the work.
 Differences from scikit-learn's forest: Poisson instead of multinomial bootstrap, and a node whose
 best gain is exactly zero is not split. Where every column drawn for a node is constant there, the
 draw goes on until one varies, as in scikit-learn; such nodes cost one more pass.
+
+`ForestGenerator` is the forest as a source of rules: trees on bootstrap rows, a random share of the
+columns at each split; or, with `noise`, on all rows and the target plus Gaussian noise of each
+tree's own (paper, "Generating Candidate Rules"). Other sources are a `Generator` too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from scipy.special import ndtri
 
 from mossrules._common import check_integer, check_number
-from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
-from mossrules.candidates.codes import EncodedChunk, EncodedTable
 from mossrules.candidates.kernels.draws import BOOTSTRAP, TREES_PER_DRAW, draw_features, stream_key
 from mossrules.candidates.kernels.trees import (
     ALL_CONSTANT,
@@ -28,8 +31,13 @@ from mossrules.candidates.kernels.trees import (
     add_level_histograms,
     choose_splits,
 )
-from mossrules.data.chunks import Progress
 from mossrules.exceptions import InvalidParameter
+
+if TYPE_CHECKING:
+    from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
+    from mossrules.candidates.codes import EncodedChunk, EncodedTable
+    from mossrules.candidates.cuts import Binning
+    from mossrules.data.chunks import Progress
 
 # A rule of more than six conditions is not read by anyone, and node numbers have six bits.
 MAX_DEPTH = 6
@@ -289,3 +297,90 @@ class _LevelHistograms:
 def _add_in_place(total: AnyArray, part: AnyArray) -> AnyArray:
     total += part
     return total
+
+
+# --- as a source of rules ------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """What every source of rules offers."""
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees whose paths are given."""
+
+    def adapt(self, binning: Binning) -> Binning:
+        """Return the binning whose codes the paths refer to."""
+
+    def paths(
+        self,
+        data: EncodedTable,
+        *,
+        inner_nodes: bool = False,
+        n_jobs: int = 1,
+        progress: Progress | None = None,
+    ) -> Iterator[tuple[int, Path]]:
+        """Yield (tree, path) of every leaf and, if wanted, every inner node."""
+
+
+@dataclass(frozen=True)
+class ForestGenerator:
+    """A forest of our own; see `grow_forest` for the parameters.
+
+    `noise` is the standard deviation of Gaussian noise on the target, in standard deviations of
+    the target; None means bootstrap rows instead.
+    """
+
+    n_trees: int = 500
+    max_depth: int = 2
+    max_features: float = 1 / 3
+    min_leaf: float = 1
+    noise: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_integer("n_trees", self.n_trees)
+        if self.noise is not None:
+            check_number("noise", self.noise)
+
+    def adapt(self, binning: Binning) -> Binning:
+        """Return the binning as it is: our trees split where the bins are."""
+        return binning
+
+    def paths(
+        self,
+        data: EncodedTable,
+        *,
+        inner_nodes: bool = False,
+        n_jobs: int = 1,
+        progress: Progress | None = None,
+    ) -> Iterator[tuple[int, Path]]:
+        """Grow the forest and yield its paths."""
+        forest = grow_forest(
+            data,
+            n_trees=self.n_trees,
+            max_depth=self.max_depth,
+            max_features=self.max_features,
+            min_leaf=self.min_leaf,
+            seed=self.seed,
+            noise=None if self.noise is None else gaussian_noise(data, self.noise),
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        return forest.paths(inner_nodes=inner_nodes)
+
+
+def gaussian_noise(data: EncodedTable, scale: float) -> IntArray:
+    """Return 65536 equally likely normal amounts, of `scale` target standard deviations.
+
+    They are the quantiles at the midpoints of 65536 equal shares, in the units that the forest
+    reads the target in.
+    """
+    deviation = float(data.moments.variance) ** 0.5 / (1 << data.forest_shift)
+    # A table of quantiles, looked up by a 16-bit draw: each row's noise is then a function of its
+    # number and the tree, as bootstrap counts are, and no stream of random numbers has to be cut
+    # up.
+    quantiles = ndtri((np.arange(65536) + 0.5) / 65536)
+    noise: IntArray = np.rint(quantiles * deviation * scale).astype(np.int64)
+    return noise

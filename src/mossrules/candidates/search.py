@@ -15,7 +15,8 @@ from mossrules import defaults
 from mossrules._frames import Backend, make_frame
 from mossrules.candidates.codes import EncodedTable, encode_table
 from mossrules.candidates.cuts import Binning, fit_binning
-from mossrules.candidates.generators import FittedEnsemble, ForestGenerator, Generator
+from mossrules.candidates.ensembles import FittedEnsemble
+from mossrules.candidates.forest import ForestGenerator, Generator
 from mossrules.candidates.rules import CandidatePool, Levels, Rule, format_number
 from mossrules.candidates.statistics import (
     Overlaps,

@@ -13,20 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
-from mossrules.candidates.codes import EncodedChunk, EncodedTable
-from mossrules.candidates.cuts import Binning
 from mossrules.candidates.kernels.codes import (
     add_overlaps,
     intersect_conditions,
     pack_conditions,
     pack_planes,
 )
-from mossrules.candidates.rules import CandidatePool, Rule
-from mossrules.data.chunks import Progress
 from mossrules.data.fixed_point import TARGET_BITS, WEIGHT_BITS
 from mossrules.exceptions import InvalidParameter, InvalidTarget
 from mossrules.patterns import (
@@ -38,6 +34,13 @@ from mossrules.patterns import (
     pack_rows,
 )
 from mossrules.statistics import Statistics
+
+if TYPE_CHECKING:
+    from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
+    from mossrules.candidates.codes import EncodedChunk, EncodedTable
+    from mossrules.candidates.cuts import Binning
+    from mossrules.candidates.rules import CandidatePool, Rule
+    from mossrules.data.chunks import Progress
 
 
 def activations(rules: Sequence[Rule], binning: Binning, codes: CodeArray) -> BitArray:

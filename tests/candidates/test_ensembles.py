@@ -10,8 +10,8 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LinearRegression
 
-from mossrules.candidates.forest import grow_forest
-from mossrules.candidates.generators import FittedEnsemble, ForestGenerator, gaussian_noise
+from mossrules.candidates.ensembles import FittedEnsemble
+from mossrules.candidates.forest import ForestGenerator, gaussian_noise, grow_forest
 from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.statistics import activations
 from mossrules.exceptions import InvalidParameter, MissingColumns, UnsupportedType

@@ -1,9 +1,7 @@
-"""Sources of candidate rules: each gives (tree, path) pairs, so that all are counted alike.
+"""Rules from trees that scikit-learn has fitted: a forest or a boosting model of the user's own.
 
-- `ForestGenerator`: trees on bootstrap rows, a random share of the columns at each split; or, with
-  `noise`, on all rows and the target plus Gaussian noise of each tree's own (paper, "Generating
-  Candidate Rules").
-- `FittedEnsemble`: the trees of a fitted scikit-learn forest or boosting model.
+Thresholds of its trees become the cut points of the columns, so that rules are conditions on codes
+as everywhere else.
 """
 
 from __future__ import annotations
@@ -11,103 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtri
 
-from mossrules._common import check_integer, check_number
-from mossrules._typing import FloatArray, IntArray
+from mossrules._typing import FloatArray
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.cuts import MAX_BINS, MISSING, BinnedColumn, Binning
-from mossrules.candidates.forest import Path, Step, grow_forest
+from mossrules.candidates.forest import Path, Step
 from mossrules.data.chunks import Progress
 from mossrules.data.columns import Kind
 from mossrules.exceptions import InvalidParameter, MissingColumns, UnsupportedType
-
-
-@runtime_checkable
-class Generator(Protocol):
-    """What every source of rules offers."""
-
-    @property
-    def n_trees(self) -> int:
-        """Number of trees whose paths are given."""
-
-    def adapt(self, binning: Binning) -> Binning:
-        """Return the binning whose codes the paths refer to."""
-
-    def paths(
-        self,
-        data: EncodedTable,
-        *,
-        inner_nodes: bool = False,
-        n_jobs: int = 1,
-        progress: Progress | None = None,
-    ) -> Iterator[tuple[int, Path]]:
-        """Yield (tree, path) of every leaf and, if wanted, every inner node."""
-
-
-@dataclass(frozen=True)
-class ForestGenerator:
-    """A forest of our own; see `grow_forest` for the parameters.
-
-    `noise` is the standard deviation of Gaussian noise on the target, in standard deviations of
-    the target; None means bootstrap rows instead.
-    """
-
-    n_trees: int = 500
-    max_depth: int = 2
-    max_features: float = 1 / 3
-    min_leaf: float = 1
-    noise: float | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_integer("n_trees", self.n_trees)
-        if self.noise is not None:
-            check_number("noise", self.noise)
-
-    def adapt(self, binning: Binning) -> Binning:
-        """Return the binning as it is: our trees split where the bins are."""
-        return binning
-
-    def paths(
-        self,
-        data: EncodedTable,
-        *,
-        inner_nodes: bool = False,
-        n_jobs: int = 1,
-        progress: Progress | None = None,
-    ) -> Iterator[tuple[int, Path]]:
-        """Grow the forest and yield its paths."""
-        forest = grow_forest(
-            data,
-            n_trees=self.n_trees,
-            max_depth=self.max_depth,
-            max_features=self.max_features,
-            min_leaf=self.min_leaf,
-            seed=self.seed,
-            noise=None if self.noise is None else gaussian_noise(data, self.noise),
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        return forest.paths(inner_nodes=inner_nodes)
-
-
-def gaussian_noise(data: EncodedTable, scale: float) -> IntArray:
-    """Return 65536 equally likely normal amounts, of `scale` target standard deviations.
-
-    They are the quantiles at the midpoints of 65536 equal shares, in the units that the forest
-    reads the target in.
-    """
-    deviation = float(data.moments.variance) ** 0.5 / (1 << data.forest_shift)
-    # A table of quantiles, looked up by a 16-bit draw: each row's noise is then a function of its
-    # number and the tree, as bootstrap counts are, and no stream of random numbers has to be cut
-    # up.
-    quantiles = ndtri((np.arange(65536) + 0.5) / 65536)
-    noise: IntArray = np.rint(quantiles * deviation * scale).astype(np.int64)
-    return noise
 
 
 @dataclass(frozen=True)
