@@ -215,6 +215,7 @@ def collapse(rows: AnyArray, weights: AnyArray) -> PackedRows:
     """Return the distinct rows in their order, and the sums of the weights of each."""
     n, width = rows.shape
     words = np.zeros((n, 8 * max(1, -(-width // 8))), dtype=np.uint8)
+    # Rows as a few integers each, which sort faster than as many bytes.
     words[:, :width] = rows
     keys = words.view(np.uint64)
     order = np.lexsort(keys.T)
@@ -297,6 +298,7 @@ def logistic_loss(
     """
     loss = 0.0
     for p in range(positives.shape[0]):
+        # exp(-|eta|) never overflows, and serves the loss and both slopes.
         small = math.exp(-abs(eta[p]))
         less, more = small / (1.0 + small), 1.0 / (1.0 + small)
         both = math.log1p(small)

@@ -260,6 +260,7 @@ class _Parts(NamedTuple):
 
     def line(self, order: IntArray) -> _Line:
         """Return the line of the first K rules of an order."""
+        # At the best lam, the K largest scores are taken in full and no others.
         S = order[: max(0, self.K)]
         return _Line(float(self.g[S].sum()), int(self.c[S].sum()) - self.E)
 

@@ -155,6 +155,7 @@ class _Run:
 
     def run(self, start: IntArray) -> Status:
         """Go through the steps; return how they ended."""
+        # Selections of other floors may be feasible here, and then start the search for nothing.
         for selection in self.cuts.selections():
             self._compare(selection)
         if not self.cuts.has_selection(start):

@@ -58,6 +58,8 @@ class LinearConstraints:
                 f"A has {A.shape[1]} columns and groups has shape {groups.shape}; A needs a column "
                 "for each rule and each group."
             )
+        # u_g is only held from below, by z_i <= u_g: a row that gains by it would take it for 1
+        # where no rule of the group is selected.
         if (A[:, groups.shape[1] :] < 0).any():
             raise InvalidParameter("A counts a group less than 0; only rules may count so.")
         for name, value in (("A", A), ("b", b), ("groups", groups)):
@@ -120,7 +122,8 @@ class LinearConstraints:
         n = A.shape[1]
         low, high = np.zeros(n), np.ones(n)
         low[list(fixed_in)], high[list(fixed_out)] = 1.0, 0.0
-        scale = float(np.abs(cost).max(initial=0.0)) or 1.0  # the solver's tolerances are absolute
+        # The tolerances of the solver are absolute, and costs are counts or losses of any size.
+        scale = float(np.abs(cost).max(initial=0.0)) or 1.0
         program = highspy.Highs()
         for name, value in (("output_flag", False), ("mip_rel_gap", 0.0), ("threads", 1)):
             program.setOptionValue(name, value)
@@ -138,6 +141,7 @@ class LinearConstraints:
             program.addRow(-highspy.kHighsInf, maximum, len(used), used, row[used])
         program.run()
         program.resetGlobalScheduler(False)  # HiGHS keeps one for each thread
+        # Anything but an optimum that keeps the limits is no answer: "infeasible" must be proven.
         status = program.getModelStatus()
         if status == highspy.HighsModelStatus.kInfeasible:
             return None

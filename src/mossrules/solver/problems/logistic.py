@@ -37,7 +37,9 @@ from mossrules.solver.problems.selection import Fit, SelectionProblem, check_poi
 
 __all__ = ["GAMMA_INFORMATION", "INTERCEPT", "LogisticProblem"]
 
-INTERCEPT = 10.0  # value of the intercept's column: its square is gamma_b / gamma
+# Value of the intercept's column: its square is gamma_b / gamma. With no ridge on the intercept,
+# only alpha that add up to 0 would be feasible dual points, and most weights have none such.
+INTERCEPT = 10.0
 # gamma="auto" is this over n share (1 - share). Near b0 the logistic loss curves by the variance of
 # the target, so this is the squared loss's 30 over n in the units of log-odds.
 GAMMA_INFORMATION = 30.0
@@ -203,6 +205,8 @@ class LogisticProblem(SelectionProblem):
 
         H2(z) is at least C less z' the other.
         """
+        # Any intercept gives a bound; the best one for these weights makes the sum of alpha small,
+        # and takes Newton's method in one variable.
         S = np.flatnonzero(w)
         x = self.patterns.active(S) @ (self.patterns.values[S] * w[S])
         ridge = np.full(1, 1.0 / self.gamma)
@@ -219,6 +223,7 @@ class LogisticProblem(SelectionProblem):
 
         |u|^2 / (2 gamma) is then the penalty w_i^2 / (2 gamma z_i) of fractional z.
         """
+        # k rules have 2^k patterns at most, and in data far fewer: Newton's steps are over these.
         active, weights = self._distinct(S)
         columns = np.empty((len(active), len(S) + 1))
         columns[:, :-1] = active * (self.patterns.values[S] * np.sqrt(z))

@@ -116,6 +116,7 @@ class Columns:
         root = np.sqrt(weight * np.maximum(odds * (1.0 - odds), MIN_CURVATURE))
         root = root.astype(np.float32)
         G = np.zeros((len(self.values), len(self.values)))
+        # Unpacked in blocks, for BLAS: bit counts would do for 0 and 1, but W weighs each pattern.
         octets = np.ascontiguousarray(self.bits).astype("<u8", copy=False).view(np.uint8)
         for start in range(0, n_patterns, BLOCK):
             part = root[start : start + BLOCK]
@@ -164,6 +165,7 @@ class QuadraticModel:
         is added to yy where the statistics would not be those of any target. With the logistic
         problem's `most_stable_feasible`, it need not look for its own.
         """
+        # q and yy are such that value and slope at the point are those of the logistic loss.
         own, m = self.problem, self.problem.m
         q = at.r + self.G @ at.w
         diagonal = np.diagonal(self.G)

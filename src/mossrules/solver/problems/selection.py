@@ -121,6 +121,7 @@ class SelectionProblem(ABC):
     @cached_property
     def most_stable(self) -> IntArray:
         """The selection of the largest H1, limits `A z <= b` left aside; ascending positions."""
+        # Of equal counts the first rules, so that there is one answer whatever sorts them.
         order = self.free[np.argsort(-self.counts[self.free], kind="stable")]
         fixed = np.array(self.fixed_in, dtype=np.int64)
         return np.sort(np.concatenate([fixed, order[: self.size - len(fixed)]]))
@@ -194,6 +195,7 @@ class SelectionProblem(ABC):
 
     def is_feasible(self, support: IntArray) -> bool:
         """Tell whether a selection meets every condition of the problem."""
+        # Nothing is taken for granted: positions come from integer solvers, files and users too.
         chosen = {int(i) for i in support}
         return (
             len(chosen) == len(support) <= self.max_rules
@@ -239,6 +241,7 @@ class SelectionProblem(ABC):
 
         Under limits it is an integer program's, which need not be solved again.
         """
+        # A field would be copied to problems of other fixings by `replace`, where it does not hold.
         other = copy(self)
         vars(other)["most_stable_feasible"] = most_stable_feasible
         return other
@@ -372,6 +375,7 @@ def _signs(values: Any, m: int) -> IntArray | None:
     signs = np.asarray(values)
     if signs.shape != (m,) or not np.isin(signs, (-1, 0, 1)).all():
         raise InvalidParameter(f"signs must be {m} numbers, one per rule, each -1, 0 or 1.")
+    # None where all are free, so that weights are solved for without a quadratic program.
     return signs.astype(np.int64) if signs.any() else None
 
 

@@ -56,9 +56,9 @@ class Problem(SelectionProblem):
     """
 
     statistics: Statistics  #: of the candidate rules, from `find_candidates`
-    max_rules: int = 15  #: most rules of a selection
+    max_rules: int = 15  #: maximum number of rules
     gamma: float = 0.01  #: ridge parameter: the larger, the less weights are shrunk
-    min_stability: int = 0  #: least stability, in counts of trees
+    min_stability: int = 0  #: minimum stability, in counts of trees
     fixed_in: Sequence[int] = ()
     fixed_out: Sequence[int] = ()
     constraints: LinearConstraints | None = None
@@ -170,6 +170,7 @@ class Problem(SelectionProblem):
 
     def _with_blanks(self, n: int) -> Problem:
         """Return the problem with n more rules, which hold nowhere and count for nothing."""
+        # The column of a blank is zero: its weight is 0, and H2 is what it is without the blank.
         data = self.statistics
         statistics = replace(
             data,
@@ -253,6 +254,7 @@ def _is_like_gram(G: FloatArray, q: FloatArray, yy: float) -> bool:
     diagonal = np.diagonal(G)
     if (diagonal < 0).any() or yy < 0:
         return False
+    # G and q may be any user's sums, in any order: so much is left for their rounding.
     length = np.sqrt(diagonal)
     longest = float(length.max())
     return (
