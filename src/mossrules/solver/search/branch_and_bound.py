@@ -307,7 +307,9 @@ class SquaredTree(TreeSearch):
     # --- searching ------------------------------------------------------------------------------
 
     def _loop(self) -> Status:
-        with ThreadPoolExecutor(max(1, len(self.trees))) as self._pool:
+        if not self.trees:  # the root decides most small problems: no thread is worth starting
+            return Status.OPTIMAL
+        with ThreadPoolExecutor(len(self.trees)) as self._pool:
             return super()._loop()
 
     def _step(self) -> Status | None:

@@ -41,6 +41,7 @@ ROUNDING = 1e-12
 # The logistic loss is a sum of logarithms over all patterns, minimised by Newton's method, and so
 # is known less well than a squared one, whose weights solve linear equations.
 LOGISTIC_ROUNDING = 1e3 * ROUNDING
+NO_FLOORS = np.zeros((0, 2))
 # A tree made for lower floors is given up when a floor costs so many times the nodes of the first.
 REPLANT, FEWEST = 2, 1500
 
@@ -108,6 +109,8 @@ class SearchState:
     @property
     def above(self) -> FloatArray:
         """The higher floors: by how much, and the least loss known there."""
+        if self.at + 1 == len(self.floors):  # asked for at each node, and mostly there is none
+            return NO_FLOORS
         rows = [
             (higher.min_stability - self.floor.min_stability, higher.best.loss)
             for higher in self.floors[self.at + 1 :]
