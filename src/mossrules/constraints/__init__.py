@@ -9,6 +9,7 @@ the solver takes: rules fixed in and out, limits `A z <= b` on rules and feature
 
 from __future__ import annotations
 
+from mossrules._deprecated import old_names
 from mossrules.constraints.compile import (
     apply_constraints,
     check_constraints,
@@ -46,3 +47,5 @@ __all__ = [
     "check_constraints",
     "required_rules",
 ]
+
+__getattr__ = old_names(__name__, {"limit_problem": "apply_constraints"})
