@@ -248,6 +248,7 @@ def fix_by_bound(
     forcing it out costs s_i when s_i > 0. r and the multipliers must be those that gave the bound.
     Returns whether the node can still hold something better, K, E and the number of rules fixed.
     """
+    # Prices are those of before: after each fixing K and E change, but not what the bound proves.
     fixed = 0
     lam, mu = node.multipliers[0], node.multipliers[1]
     for i in range(node.r.shape[0]):

@@ -37,6 +37,8 @@ def margin_of(bounds: Bounds, above: FloatArray, bound: float, proven: float, mu
     `proven` is the bound by the multipliers, which rises by mu with the floor; `bound` may be
     better, and holds at higher floors too. Minus infinity when no floor needs the node.
     """
+    # Rules are fixed where their price is above the margin, so the largest margin is the safe one:
+    # a rule is fixed only if no floor can do without it, or with it.
     margin = -np.inf
     cutoff = cutoff_of(bounds)
     if bound < cutoff:
@@ -175,6 +177,8 @@ def try_rounding(
     if loss < search.bounds.loss:
         offer(data, search, loss)
         polish = True
+    # Exchanges may undo what this node has fixed: they look for a good selection anywhere below the
+    # root, and only what is fixed there has to stay.
     if polish:
         first = np.int64(0)
         for i in range(decision.shape[0]):

@@ -99,6 +99,7 @@ def lower_and_upper(
             continue
         t = lam - mu * (data.counts[i] - centre) + offset[i]
         lower -= max(0.0, gain - t)
+        # A price of no more than 0 puts the rule in: z is 1, and the penalty is the plain ridge.
         if t <= 0.0:
             upper += 0.5 * x * x / gamma + t
         elif x != 0.0:
@@ -135,6 +136,8 @@ def gather(
         asks = gain_of(data, i, r[i]) - max(0.0, t) > least
         if decision[i] == FREE and w[i] == 0.0 and not asks:
             continue
+        # Rules that find no place are left as they are: any w gives a valid bound, so the bound is
+        # only less good.
         if n == CAPACITY:
             break
         workspace.rules[n] = i
@@ -243,6 +246,7 @@ def ascend(
             sweep(gamma, workspace, n, MANY_SWEEPS, tolerance)
             scatter(data, workspace, n, node.w, node.r)
             continue
+        # Sweeps first: the Newton step takes as given which weights are 0, and they find that out.
         sweep(gamma, workspace, n, SWEEPS, tolerance)
         n_active, g0, g1, h00, h01, h11 = linearise(gamma, workspace, n, rules_left)
         if n_active >= 0:
@@ -341,6 +345,7 @@ def first_multipliers(
     lam, stability = _price(gain, data.counts, free, 0.0, rules_left, score)
     if stability >= stability_left:
         return max(0.0, lam), 0.0
+    # From here mu is bracketed: its first guess would lift a rule of the most counts to the top.
     low, high = 0.0, max(0.0, lam + largest) / most
     for _ in range(30):
         lam, stability = _price(gain, data.counts, free, high, rules_left, score)

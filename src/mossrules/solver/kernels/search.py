@@ -206,7 +206,7 @@ def choose_rule(
         for a in range(1, n):
             if s.merit[a] > s.merit[at]:
                 at = a
-        if s.merit[at] < 0.0:
+        if s.merit[at] < 0.0:  # all have been judged
             break
         s.merit[at] = -1.0
         i = s.candidates[at]
@@ -229,6 +229,8 @@ def choose_rule(
                     up = reached - bound
                 else:
                     down = reached - bound
+        # A child that is cut off is worth what is missing, not infinity, and none is worth nothing:
+        # the product would then say nothing of the other side.
         down = min(max(down, 1e-6 * missing), missing)
         up = min(max(up, 1e-6 * missing), missing)
         if down * up > best:
@@ -279,6 +281,7 @@ def run(data: Data, search: Search, tree: Tree, root_decision: AnyArray, max_nod
             return DONE
         stale = tree.stale[tree.heap[0]]
         bound = pop(tree, node)
+        # K and E are counted anew rather than stored: O(m), beside a product with G of O(nm).
         rules_left, stability_left = float(s.k), s.eps
         for i in range(node.decision.shape[0]):
             if node.decision[i] == IN:
@@ -290,6 +293,7 @@ def run(data: Data, search: Search, tree: Tree, root_decision: AnyArray, max_nod
             relaxed_selection(data, node, s.workspace.z)
             rule, children = choose_rule(data, s, bound, rules_left, stability_left), 2
             z = s.workspace.z[rule]
+        # The likelier child first: what it finds may lower the cutoff for the other.
         for side in range(children):
             up = (side == 0) == (z >= 0.5)
             s.counters.nodes += 1

@@ -190,6 +190,8 @@ def improve_by_swaps(
         old = support[leaves]
         support[leaves] = enters
         changed = explained_by(data, support, k, factor, w)
+        # The closed form rounds otherwise than the loss where columns are nearly parallel; without
+        # this look, two selections could be exchanged for each other until the rounds are over.
         if changed <= value * (1.0 + 1e-12):  # rounding: the swap did not help after all
             support[leaves] = old
             explained_by(data, support, k, factor, w)

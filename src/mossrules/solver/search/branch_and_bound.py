@@ -192,6 +192,7 @@ def _relax(search: Search, instance: Instance, *, warm: bool) -> tuple[float, in
         return float(search.bounds.loss), 0
     if not warm:
         node.multipliers[:] = first_multipliers(data, node, K, E)
+    # More steps than at a node: the root is relaxed once, and every node begins at its bound.
     cutoff = cutoff_of(search.bounds)
     bound, steps = ascend(data, node, K, E, cutoff, ROOT_STEPS, s.node)
     if bound < cutoff_of(search.bounds):
@@ -280,6 +281,7 @@ class SquaredTree(TreeSearch):
         for _ in range(state.options.threads):
             self.searches.append(self._look_up(_start_search(instance, state)))
             self.trees.append(make_tree(FIRST_SLOTS, len(instance.rules)))
+        # The root's own bound still holds: with fewer rules the least loss can only be larger.
         kept = np.isin(root.instance.rules, instance.rules)
         start = Node(instance.decision, root.node.w[kept], root.node.r[kept], root.node.multipliers)
         push(self.trees[0], root.bound, root.proven, start)
@@ -317,6 +319,7 @@ class SquaredTree(TreeSearch):
         if self._is_outgrown:
             self._plant_anew()
             return None
+        # Workers have trees of their own: one heap for all would have to be locked at each node.
         busy = [n for n, tree in enumerate(self.trees) if tree.sizes[0]]
         if len(busy) < len(self.trees):
             self._share(busy)

@@ -49,6 +49,7 @@ def make_floor_groups(
     """
     refuse_constraints(problem)
     known = {} if known is None else known
+    # From the highest floor down, as a selection that reaches a floor is feasible at all below it.
     groups: list[FloorGroup] = []
     members: list[tuple[SelectionProblem, Floor]] = []
     start = None

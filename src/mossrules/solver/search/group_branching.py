@@ -188,6 +188,7 @@ class GroupSearch(SearchLoop):
         self.choices += 1
         worth = self.constraints.groups @ root.worth
         self._try_groups(node, worth)
+        # The worthiest group first: without it the bound rises most, and with it little is lost.
         undecided = [g for g in np.argsort(-worth, kind="stable").tolist()
                      if g not in node.inside and g not in node.outside]  # fmt: skip
         group = undecided[0]
@@ -205,6 +206,7 @@ class GroupSearch(SearchLoop):
             if g not in inside and g not in outside:
                 full = self._node(0.0, inside | {g}, outside)
                 inside, outside = full.inside, full.outside
+        # Nodes on one path often complete to the same groups, whose selection is found already.
         if outside in self.tried:
             return
         self.tried.add(outside)
@@ -322,6 +324,7 @@ class _SquaredGroups(GroupSearch):
         if problem.constraints is not None and root.bound < state.cutoff and not fresh:
             better = self._root(problem, self._prices(problem))
             root = better if better.bound > root.bound else root
+        # The best of all groups is the one to beat, though it may not be among these rules.
         root.best = Incumbent(state.best.support, state.best.loss)
         return self._search_to_end(SquaredTree.of([root], state.options, [0.0]))
 

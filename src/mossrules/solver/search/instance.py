@@ -215,6 +215,7 @@ def first_selection(instance: Instance, start: IntArray | None) -> Incumbent:
         start = problem.filled(start)
     if start is not None and problem.is_feasible(start) and len(start) == problem.size:
         starts.append(np.sort(start))
+    # Fixed rules come first, where exchanges leave them alone.
     for given in starts:
         here = np.searchsorted(instance.rules, given)
         support = np.concatenate([fixed, np.setdiff1d(here, fixed)])
@@ -251,6 +252,7 @@ def local_search(
         if w.any() and loss >= best.loss * (1.0 - WORTHWHILE):
             break
         best.offer(found, loss)
+        # The curvature is made anew once, near a good selection; later rounds move little.
         first = not w.any()
         w = model.weights(best.support)
         model = model.curved_at(w) if model.is_cheap and first else model

@@ -131,6 +131,7 @@ class NodeRelaxer:
         """Raise the bound of a node on the squared problems that touch along the way."""
         cutoff = float(cutoff_of(self.search.bounds))
         best: RelaxedNode | None = None
+        # The best point is kept, not the last: a step on a model that fits badly may end lower.
         for _ in range(rounds):
             ascend(data, *state, cutoff, steps, workspace)
             node = state.node
