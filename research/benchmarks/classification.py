@@ -116,12 +116,12 @@ def measure(name: str, n_folds: int, n_trees: int, record: Path) -> list[Row]:
             checkpoint=record,
             n_jobs=THREADS,
         )
-    return [summary_row(name, len(X), found, learner) for learner in found.learners]
+    return [summary_row(name, len(X), found, learner) for learner in found.methods]
 
 
 def summary_row(name: str, n_rows: int, found: Evaluation, learner: str) -> Row:
     """Return the figures of a learner."""
-    each = next(summary for summary in found.summaries if summary.learner == learner)
+    each = next(summary for summary in found.summaries if summary.method == learner)
     folds, dice = found.folds(learner), each.dice
     return {
         "table": name,

@@ -141,7 +141,7 @@ def accuracy(
 ) -> TableOf:
     """Return each learner's accuracy and stability beside those of the paper's study."""
     study = STUDIES[name]
-    shown = {each.learner: each for each in blocks.learners}
+    shown = {each.method: each for each in blocks.methods}
     lines = []
     for learner in dict.fromkeys(row["learner"] for row in rows):
         own = [row for row in rows if row["learner"] == learner]

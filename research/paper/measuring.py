@@ -74,13 +74,13 @@ def summary_rows(data: Dataset, found: Evaluation) -> list[Row]:
     """Return one row for each learner: R2, all measures of stability, sizes and times."""
     rows = []
     for each in found.summaries:
-        folds = found.folds(each.learner)
+        folds = found.folds(each.method)
         measures = {name: getattr(each, name) for name in MEASURES}
         rows.append({
             "dataset": data.name,
             "rows": len(data.y),
             "substitute": data.substitute,
-            "learner": each.learner,
+            "learner": each.method,
             "folds": found.n_folds,
             "failed": each.failed,
             "unproven": sum(fold.status not in PROVEN and not fold.failed for fold in folds),
@@ -88,7 +88,7 @@ def summary_rows(data: Dataset, found: Evaluation) -> list[Row]:
             "r2_se": each.r2_se,
             **{name: _value(value) for name, value in measures.items()},
             "dice_se": None if each.dice is None else each.dice.standard_error,
-            "dice_spread": _spread(found.rule_sets(each.learner)),
+            "dice_spread": _spread(found.rule_sets(each.method)),
             "n_rules": each.n_rules,
             "seconds": each.seconds,
             "search_seconds": each.search_seconds,
@@ -113,7 +113,7 @@ def model_rows(found: Evaluation, place: str) -> list[Row]:
     """Return one row for each learner and fold, which `place` names, with the rule set itself."""
     return [
         {
-            "learner": each.learner,
+            "learner": each.method,
             place: each.fold + 1,
             "status": each.status,
             "failure": each.failure,

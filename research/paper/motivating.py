@@ -53,11 +53,11 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
     """Return fit and consistency of each learner beside the paper's figures, and the blocks."""
     display = consistency(settings, rows)
     beside = []
-    for learner in display.learners:
-        own = [row for row in rows if row["learner"] == learner.learner]
-        r2, common = PUBLISHED[learner.learner]
+    for learner in display.methods:
+        own = [row for row in rows if row["learner"] == learner.method]
+        r2, common = PUBLISHED[learner.method]
         beside.append({
-            "learner": learner.learner,
+            "learner": learner.method,
             "test R2": mean_of(own, "r2"),
             "paper's": r2,
             "rules in all splits": learner.common,

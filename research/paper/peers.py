@@ -24,7 +24,7 @@ from mossrules.candidates.rules import Rule
 from mossrules.data.rows import read_rows
 from mossrules.evaluation.agreement import SAME_ROWS, matches, pairwise
 from mossrules.evaluation.folds import split_rows
-from mossrules.evaluation.learners import Source
+from mossrules.evaluation.methods import Source
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.solver.search.branch_and_bound import compile_kernels
 from mossrules.stability import Agreement

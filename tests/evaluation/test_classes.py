@@ -27,7 +27,7 @@ def tumours():
 
 
 def some():
-    """Return learners with and without rules, all of them quick."""
+    """Return methods with and without rules, all of them quick."""
     return {
         "SIRUS": SirusClassifier(4, n_trees=20),
         "RuleFit": RuleFitClassifier(4, n_trees=20, class_weight="balanced"),
@@ -61,7 +61,7 @@ def expected_scores(model, X, y, weights):
 
 @pytest.mark.parametrize("table", ["two classes", "weights", "three classes"])
 def test_metrics_are_those_of_scikit_learn(tumours, table):
-    """Each metric of each fold is scikit-learn's, of the learner fitted alone."""
+    """Each metric of each fold is scikit-learn's, of the method fitted alone."""
     X, y = tumours if table != "three classes" else load_iris(return_X_y=True, as_frame=True)
     y = y.reset_index(drop=True)
     w = np.linspace(0.5, 2, len(y)) if table == "weights" else None
@@ -86,14 +86,14 @@ def test_metrics_are_those_of_scikit_learn(tumours, table):
 
 def test_the_table_has_metrics_of_classes_and_stability(evaluation):
     """Columns are those of classes in place of R2; ranks are by AUC, or by another metric."""
-    frame, summary = evaluation.frame(), evaluation.summary().set_index("learner")
+    frame, summary = evaluation.frame(), evaluation.summary().set_index("method")
     assert [name for name in frame if name in (*METRICS, "r2", "error")] == METRICS
     assert {f"{metric}_se" for metric in METRICS} <= set(summary)
     assert summary["dice"].isna().tolist() == [False, False, True, True]
     assert summary.loc["SIRUS", "dice"] == empirical_stability(evaluation.rule_sets("SIRUS"))
     np.testing.assert_allclose(summary["rank_auc"], summary["auc"].rank(ascending=False))
     other = evaluation.by("log_loss")
-    by_loss = other.summary().set_index("learner")
+    by_loss = other.summary().set_index("method")
     np.testing.assert_allclose(by_loss["rank_log_loss"], summary["log_loss"].rank())
     assert "log-loss (s.e.)" in str(other)
     assert "AUC (s.e.)" in str(evaluation)
@@ -114,7 +114,7 @@ def test_folds_are_stratified_whatever_the_order(tumours):
 
 
 def test_a_record_is_gone_on_from(tumours, tmp_path, evaluation):
-    """A second run takes what is there, and adds a learner; other classes are refused."""
+    """A second run takes what is there, and adds a method; other classes are refused."""
     X, y = tumours
     path, cv = tmp_path / "record.json", StratifiedKFold(3)
     evaluate({"SIRUS": some()["SIRUS"]}, X, y, cv=cv, checkpoint=path)

@@ -20,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from mossrules import FittedEnsemble, MossRegressor, RuleSet, find_candidates
 from mossrules.baselines import FireRegressor, GlrmRegressor, RuleFitRegressor, SirusRegressor
-from mossrules.evaluation import Evaluation, LearnerFold, evaluate, learners
+from mossrules.evaluation import Evaluation, MethodFold, evaluate, methods
 from mossrules.exceptions import (
     InvalidFile,
     InvalidParameter,
@@ -44,7 +44,7 @@ def diabetes():
 
 
 def some():
-    """Return learners of several kinds, all of them quick."""
+    """Return methods of several kinds, all of them quick."""
     return {
         "MOSS": MossRegressor(4, **QUICK),
         "SIRUS": SirusRegressor(4, variant="paper", **QUICK),
@@ -84,7 +84,7 @@ class Fails(RegressorMixin, BaseEstimator):
 
 @pytest.mark.parametrize("name", some())
 def test_scores_are_those_of_separate_fits(diabetes, evaluation, name):
-    """R2 of each fold is scikit-learn's score of the learner alone."""
+    """R2 of each fold is scikit-learn's score of the method alone."""
     expected = cross_val_score(some()[name], *diabetes, cv=KFold(4))
     found = [each.r2 for each in evaluation.folds(name)]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
@@ -100,7 +100,7 @@ def test_figures_of_stability_are_those_of_the_fitted_rules(diabetes, evaluation
         assert [json.loads(each)["rules"] for each in texts] == [
             json.loads(each.to_json())["rules"] for each in rules
         ]
-        summary = next(each for each in evaluation.summaries if each.learner == name)
+        summary = next(each for each in evaluation.summaries if each.method == name)
         for measure in ("dice", "jaccard", "ochiai", "pog"):
             expected, found = empirical_stability(rules, measure), getattr(summary, measure)
             assert (found, found.lower, found.upper) == (expected, expected.lower, expected.upper)
@@ -111,7 +111,7 @@ def test_figures_of_stability_are_those_of_the_fitted_rules(diabetes, evaluation
 
 
 def test_weights_count_in_training_and_testing(diabetes):
-    """With sample weights every learner has them, and the scores are weighted."""
+    """With sample weights every method has them, and the scores are weighted."""
     X, y = diabetes
     w = np.random.default_rng(0).uniform(0.2, 3.0, len(y))
     models = {"MOSS": MossRegressor(3, **QUICK), "ridge": Ridge(5.0)}
@@ -124,7 +124,7 @@ def test_weights_count_in_training_and_testing(diabetes):
 
 
 def test_whole_weights_are_repeated_rows(diabetes):
-    """Whole weights give what repeated rows give, also for learners that know no weights."""
+    """Whole weights give what repeated rows give, also for methods that know no weights."""
     X, y = diabetes
     w = np.random.default_rng(1).integers(0, 3, len(y))
     where = np.repeat(np.arange(len(y)), w)
@@ -138,15 +138,15 @@ def test_whole_weights_are_repeated_rows(diabetes):
 
 
 def test_candidates_are_found_once_per_fold_and_search(diabetes, monkeypatch):
-    """Learners that look for the same share one search, whatever else they differ in."""
+    """Methods that look for the same share one search, whatever else they differ in."""
     calls = Counter()
-    original = learners.find_in_rows
+    original = methods.find_in_rows
 
     def counted(rows, **parameters):
         calls[parameters["n_trees"], parameters["random_state"]] += 1
         return original(rows, **parameters)
 
-    monkeypatch.setattr(learners, "find_in_rows", counted)
+    monkeypatch.setattr(methods, "find_in_rows", counted)
     models = {
         "high": MossRegressor(3, **QUICK),
         "share": MossRegressor(5, stability=0.8, n_jobs=1, **QUICK),
@@ -157,12 +157,12 @@ def test_candidates_are_found_once_per_fold_and_search(diabetes, monkeypatch):
     }
     found = evaluate(models, *diabetes, cv=3).frame()
     assert calls == {(30, 2): 3, (30, 3): 3}
-    times = found.pivot_table(index="fold", columns="learner", values="search_seconds")
+    times = found.pivot_table(index="fold", columns="method", values="search_seconds")
     assert (times["high"] == times.drop(columns="another seed").T).all(axis=None)
 
 
 def test_a_generator_gives_all_that_have_it_one_seed(diabetes):
-    """A shared generator is asked once, so that the learners still share their candidates."""
+    """A shared generator is asked once, so that the methods still share their candidates."""
     rng = np.random.default_rng(5)
     models = {k: MossRegressor(3, n_trees=20, random_state=rng, stability=k) for k in ("high", 0.7)}
     models = {str(name): model for name, model in models.items()}
@@ -215,7 +215,7 @@ def test_tables_of_any_kind(diabetes, kind):
     np.testing.assert_allclose(found.frame()["r2"], expected.frame()["r2"], rtol=1e-9)
 
 
-def test_the_learners_stay_as_they_are(diabetes):
+def test_the_methods_stay_as_they_are(diabetes):
     """Nothing that was passed is fitted."""
     models = some()
     before = {name: set(vars(model)) for name, model in models.items()}
@@ -223,18 +223,18 @@ def test_the_learners_stay_as_they_are(diabetes):
     assert {name: set(vars(model)) for name, model in models.items()} == before
 
 
-# --- learners without rules, and failures ---------------------------------------------------------
+# --- methods without rules, and failures ---------------------------------------------------------
 
 
-def test_what_a_learner_does_not_have_is_missing(evaluation):
-    """A learner without rules has no stability and no size: missing, not zero."""
-    summary = evaluation.summary().set_index("learner").loc["least squares"]
+def test_what_a_method_does_not_have_is_missing(evaluation):
+    """A method without rules has no stability and no size: missing, not zero."""
+    summary = evaluation.summary().set_index("method").loc["least squares"]
     empty = [name for name in summary.index if summary.isna()[name]]
     measures = ("dice", "jaccard", "ochiai", "pog", "nogueira")
     expected = {f"{each}{part}" for each in measures for part in ("", "_lower", "_upper")}
     assert set(empty) == expected | {"n_rules", "search_seconds", "rank_dice", "rank_combined"}
     frame = evaluation.frame()
-    assert frame.loc[frame["learner"] == "least squares", "n_rules"].isna().all()
+    assert frame.loc[frame["method"] == "least squares", "n_rules"].isna().all()
     assert evaluation.rule_sets("least squares") == []
 
 
@@ -243,7 +243,7 @@ def test_what_a_learner_does_not_have_is_missing(evaluation):
     [ValueError, np.linalg.LinAlgError, ZeroDivisionError, KeyError, RuntimeError, TypeError,
      MemoryError, InvalidTarget],
 )  # fmt: skip
-def test_a_failed_learner_is_a_row_that_says_so(diabetes, error):
+def test_a_failed_method_is_a_row_that_says_so(diabetes, error):
     """The row has the sentence of the error, and the others go on."""
     X, y = diabetes
     found = evaluate({"no": Fails(error), "yes": LinearRegression()}, X, y, cv=2)
@@ -258,7 +258,7 @@ def test_a_failed_learner_is_a_row_that_says_so(diabetes, error):
     assert np.isnan(found.summaries[0].r2)
 
 
-def test_a_learner_that_fails_on_a_fold_has_no_rank(diabetes):
+def test_a_method_that_fails_on_a_fold_has_no_rank(diabetes):
     """Its mean is of the other folds, and is not ranked among means of all."""
     X, y = diabetes
     half = np.arange(len(y)) < 100
@@ -273,7 +273,7 @@ def test_a_learner_that_fails_on_a_fold_has_no_rank(diabetes):
     assert whole.rank_score == 1.0
 
 
-def test_a_mistake_in_the_program_of_a_learner_ends_the_run(diabetes):
+def test_a_mistake_in_the_program_of_a_method_ends_the_run(diabetes):
     """Attributes that are not there are no failure of a fit, and are not hidden."""
     for n_jobs in (1, 2):
         with pytest.raises(AttributeError, match="no way"):
@@ -281,7 +281,7 @@ def test_a_mistake_in_the_program_of_a_learner_ends_the_run(diabetes):
 
 
 def test_missing_values_fail_only_those_who_cannot(diabetes):
-    """A table with gaps and words is one that our learners read, and least squares does not."""
+    """A table with gaps and words is one that our methods read, and least squares does not."""
     X, y = diabetes
     X = X.assign(bmi=X["bmi"].where(X["bmi"] < 30), sex=X["sex"].map({1.0: "f", 2.0: "m"}))
     found = evaluate({"MOSS": MossRegressor(3, **QUICK), "no": LinearRegression()}, X, y, cv=2)
@@ -289,14 +289,14 @@ def test_missing_values_fail_only_those_who_cannot(diabetes):
 
 
 def test_rows_can_be_prepared_by_what_the_training_rows_say(diabetes, monkeypatch):
-    """Learners make of prepared rows what they make of rows that were prepared for each fold."""
+    """Methods make of prepared rows what they make of rows that were prepared for each fold."""
     X, y = diabetes
     X = X.assign(bmi=X["bmi"].where(X["bmi"] < 30))
     imputer = SimpleImputer(strategy="median").set_output(transform="pandas")
     searches = []
-    original = learners.find_in_rows
+    original = methods.find_in_rows
     monkeypatch.setattr(
-        learners, "find_in_rows", lambda *a, **b: searches.append(1) or original(*a, **b)
+        methods, "find_in_rows", lambda *a, **b: searches.append(1) or original(*a, **b)
     )
     models = {
         "MOSS": MossRegressor(3, **QUICK),
@@ -312,7 +312,7 @@ def test_rows_can_be_prepared_by_what_the_training_rows_say(diabetes, monkeypatc
 
 
 def test_seeds_can_vary_from_fold_to_fold(diabetes):
-    """The learner of a fold is then the one whose seed is more by the number of the fold."""
+    """The method of a fold is then the one whose seed is more by the number of the fold."""
     X, y = diabetes
     forest = RandomForestRegressor(5, random_state=7)
     models = {"MOSS": MossRegressor(3, **QUICK), "forest": forest, "line": LinearRegression()}
@@ -333,7 +333,7 @@ def test_seeds_can_vary_from_fold_to_fold(diabetes):
 
 
 def made_up(r2, dice):
-    """Return an evaluation with a learner for each given mean R2 and Dice between two folds."""
+    """Return an evaluation with a method for each given mean R2 and Dice between two folds."""
     X, y = np.eye(9), np.arange(9.0)
     candidates = find_candidates(X, y, n_trees=20, max_depth=1)
 
@@ -342,11 +342,11 @@ def made_up(r2, dice):
 
     results, settings = [], {}
     for number, (score, agreement) in enumerate(zip(r2, dice, strict=True)):
-        name = f"learner {number}"
+        name = f"method {number}"
         settings[name] = name
         sets = [None, None] if agreement is None else [two(0), two(2 - int(2 * agreement))]
         results += [
-            LearnerFold(name, fold, "fitted", scores={"r2": score + step, "error": 1.0}, rules=each)
+            MethodFold(name, fold, "fitted", scores={"r2": score + step, "error": 1.0}, rules=each)
             for fold, (step, each) in enumerate(zip((-0.1, 0.1), sets, strict=True))
         ]
     return Evaluation(tuple(results), settings, 1.0)
@@ -375,8 +375,8 @@ def test_combined_ranks_are_the_means_of_both(evaluation):
 
 def test_summaries_are_those_of_the_frame(evaluation):
     """Means, standard errors and sizes are what the rows of folds give."""
-    frame, summary = evaluation.frame(), evaluation.summary().set_index("learner")
-    by = frame.groupby("learner", sort=False)
+    frame, summary = evaluation.frame(), evaluation.summary().set_index("method")
+    by = frame.groupby("method", sort=False)
     np.testing.assert_allclose(summary["r2"], by["r2"].mean())
     np.testing.assert_allclose(summary["r2_se"], by["r2"].std(ddof=1) / 2.0)
     np.testing.assert_allclose(summary["n_rules"], by["n_rules"].mean())
@@ -411,15 +411,15 @@ def test_rules_that_only_read_differently_are_counted(diabetes):
 
 
 def test_texts_tell_what_there_is(evaluation):
-    """The short form counts, the long one has a line for each learner."""
-    assert re.fullmatch(r"Evaluation\(5 learners, 4 folds, same codes, .* s\)", repr(evaluation))
+    """The short form counts, the long one has a line for each method."""
+    assert re.fullmatch(r"Evaluation\(5 methods, 4 folds, same codes, .* s\)", repr(evaluation))
     lines = str(evaluation).splitlines()
     assert len(lines) == 2 + 5
     for each, line in zip(evaluation.summaries, lines[2:], strict=True):
-        assert line.startswith(each.learner)
+        assert line.startswith(each.method)
         assert f"{each.r2:.3f}" in line
     assert "Dice" in repr(evaluation.summaries[0])
-    with pytest.raises(InvalidParameter, match=r"no learner 'MOS'.*Did you mean 'MOSS'"):
+    with pytest.raises(InvalidParameter, match=r"no method 'MOS'.*Did you mean 'MOSS'"):
         evaluation.rule_sets("MOS")
 
 
@@ -427,13 +427,13 @@ def test_texts_tell_what_there_is(evaluation):
 
 
 def test_progress_is_told(diabetes):
-    """A function hears of each learner on each fold."""
+    """A function hears of each method on each fold."""
     heard = []
     models = {"a": Ridge(), "b": LinearRegression()}
     evaluate(models, *diabetes, cv=3, n_jobs=2, progress=heard.append)
     assert [each.done for each in heard] == [1, 2, 3, 4, 5, 6]
     assert {each.total for each in heard} == {6}
-    assert Counter(each.learner for each in heard) == {"a": 3, "b": 3}
+    assert Counter(each.method for each in heard) == {"a": 3, "b": 3}
     assert str(heard[0]).startswith("a, fold ")
 
 
@@ -511,8 +511,8 @@ def test_a_choice_that_was_interrupted_is_no_result(diabetes, tmp_path, monkeypa
     assert len(evaluate(models, *diabetes, cv=3, checkpoint=path).rule_sets("MOSS")) == 3
 
 
-def test_learners_can_join_and_failures_try_again(diabetes, tmp_path):
-    """A record takes more learners, keeps those left out, and repeats what failed."""
+def test_methods_can_join_and_failures_try_again(diabetes, tmp_path):
+    """A record takes more methods, keeps those left out, and repeats what failed."""
     path = tmp_path / "record.json"
     evaluate({"a": Ridge(), "b": Fails()}, *diabetes, cv=2, checkpoint=path)
     found = evaluate({"b": Fails(), "c": LinearRegression()}, *diabetes, cv=2, checkpoint=path)
@@ -537,7 +537,7 @@ def test_records_of_something_else_are_refused(diabetes, tmp_path):
         with pytest.raises(InvalidFile, match="belongs to other data or other folds"):
             evaluate(models, *args, **{"cv": 2, **more}, checkpoint=path)
     for other in (MossRegressor(3, n_trees=5), SirusRegressor(2, n_trees=5)):
-        with pytest.raises(InvalidFile, match="learner 'MOSS' with other settings"):
+        with pytest.raises(InvalidFile, match="method 'MOSS' with other settings"):
             evaluate({"MOSS": other}, X, y, cv=2, checkpoint=path)
 
 
@@ -564,7 +564,7 @@ def test_damaged_records_are_refused(diabetes, tmp_path, kind):
 
 
 def test_records_that_cannot_be_kept_are_refused(diabetes, tmp_path):
-    """A path that is a folder, and learners that cannot be told again, are named at once."""
+    """A path that is a folder, and methods that cannot be told again, are named at once."""
     with pytest.raises(InvalidFile, match="cannot be"):
         evaluate({"a": Ridge()}, *diabetes, cv=2, checkpoint=tmp_path)
     lines = make_pipeline(FunctionTransformer(lambda X: X), LinearRegression())
@@ -580,7 +580,7 @@ def test_records_that_cannot_be_kept_are_refused(diabetes, tmp_path):
 @pytest.mark.parametrize(
     ("wanted", "more", "words"),
     [
-        ([Ridge()], {}, "learners is a list"), ({}, {}, "learners is empty"),
+        ([Ridge()], {}, "methods is a list"), ({}, {}, "methods is empty"),
         ({1: Ridge()}, {}, "name 1"), ({"": Ridge()}, {}, "name ''"),
         ({"a": Ridge}, {}, "'a' is <class"), ({"a": 3}, {}, "'a' is 3"),
         ({"a": StandardScaler()}, {}, "fit and predict"),

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from mossrules._common import Clock, check_integer
+from mossrules._deprecated import Renamed
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter
@@ -112,7 +113,7 @@ def _read_positions(part: Any, n_rows: int) -> AnyArray:
 
 @dataclass(frozen=True)
 class EvaluationProgress:
-    """Where an evaluation stands after a floor of a fold, or a learner on a fold.
+    """Where an evaluation stands after a floor of a fold, or a method on a fold.
 
     Examples
     --------
@@ -127,13 +128,15 @@ class EvaluationProgress:
     """
 
     done: int  #: steps that are finished
-    total: int  #: folds times points, or times learners
+    total: int  #: folds times points, or times methods
     fold: int  #: of the last step
     seconds: float  #: since the start
-    learner: str | None = None  #: of the last step, where learners are compared
+    method: str | None = None  #: of the last step, where methods are compared
+
+    learner = Renamed("method")
 
     def __str__(self) -> str:
-        who = "" if self.learner is None else f"{self.learner}, "
+        who = "" if self.method is None else f"{self.method}, "
         return f"{who}fold {self.fold}, {self.seconds:.1f} s"
 
 
@@ -192,7 +195,7 @@ class FoldRun:
                 total=self.folds * self.steps,
                 fold=fold,
                 seconds=self.clock.elapsed(),
-                learner=method,
+                method=method,
             )
             if self.tell_all is not None:  # within the lock: lines of two threads would mix
                 self.tell_all(progress)

@@ -53,7 +53,7 @@ def dice(
         * "thresholds": they read the same, in the user's units.
         * "rows": they hold on the same rows of `X`, nearly: on at least the share `overlap` of
           those where either holds (two rules that hold nowhere agree). Each rule counts in one pair
-          only; of all ways to pair them, one with most pairs is taken. For learners with cuts of
+          only; of all ways to pair them, one with most pairs is taken. For methods with cuts of
           their own.
     X
         Table with the columns of training, for "rows" only.

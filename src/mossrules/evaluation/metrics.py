@@ -31,7 +31,7 @@ __all__ = [
 Task = Literal["regression", "classification"]
 NAN = float("nan")
 
-# The first of each is the one that learners are ranked by, unless another is asked for.
+# The first of each is the one that methods are ranked by, unless another is asked for.
 METRICS: dict[Task, tuple[str, ...]] = {
     "regression": ("r2", "error"),
     "classification": ("auc", "log_loss", "balanced_accuracy", "brier"),
@@ -47,15 +47,15 @@ LABELS = {
 LARGER_IS_BETTER = ("r2", "auc", "balanced_accuracy")
 
 
-def task_of(learners: Sequence[tuple[str, Any]]) -> Task:
-    """Return what learners predict, which has to be the same for all of them."""
+def task_of(methods: Sequence[tuple[str, Any]]) -> Task:
+    """Return what methods predict, which has to be the same for all of them."""
     by_task: dict[Task, list[str]] = {"regression": [], "classification": []}
-    for name, estimator in learners:
+    for name, estimator in methods:
         by_task["classification" if is_classifier(estimator) else "regression"].append(name)
     numbers, classes = by_task["regression"], by_task["classification"]
     if numbers and classes:
         raise InvalidParameter(
-            f"learners has a classifier, {classes[0]!r}, and a regressor, {numbers[0]!r}; evaluate "
+            f"methods has a classifier, {classes[0]!r}, and a regressor, {numbers[0]!r}; evaluate "
             "them apart, as a target is either classes or numbers."
         )
     return "classification" if classes else "regression"

@@ -1,7 +1,7 @@
-"""The checkpoint of an evaluation: what learners have made of folds.
+"""The checkpoint of an evaluation: what methods have made of folds.
 
 It belongs to one table, dealt out to folds in one way. It has a hash of both, and one of each
-learner: learners may join later, but one that is in it has to be the same.
+method: methods may join later, but one that is in it has to be the same.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from mossrules.checkpoint import CheckpointFile, read_count, read_number
 from mossrules.data.columns import NUMBERS
 from mossrules.data.rows import Rows
 from mossrules.evaluation.folds import Split
-from mossrules.evaluation.learners import Learner
+from mossrules.evaluation.methods import Method
 from mossrules.evaluation.metrics import METRICS
-from mossrules.evaluation.results import LearnerFold
+from mossrules.evaluation.results import MethodFold
 from mossrules.exceptions import InvalidFile
 from mossrules.model.ruleset import RuleSet
 
@@ -35,12 +35,12 @@ FIGURES = ("seconds", "search_seconds")
 
 @dataclass
 class Record:
-    """What is known of learners and folds, in memory and on disk."""
+    """What is known of methods and folds, in memory and on disk."""
 
     file: CheckpointFile
     data: str  # hash of the table and its folds
-    learners: dict[str, str]  # hash of each, by name
-    results: dict[tuple[str, int], LearnerFold] = field(default_factory=dict)
+    methods: dict[str, str]  # hash of each, by name
+    results: dict[tuple[str, int], MethodFold] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
     @classmethod
@@ -49,10 +49,10 @@ class Record:
         path: str | os.PathLike[str],
         rows: Rows,
         splits: Sequence[Split],
-        learners: Sequence[Learner],
+        methods: Sequence[Method],
     ) -> Record:
         """Return the record at a path, with what an earlier run has put there."""
-        fingerprints = {learner.name: learner.fingerprint for learner in learners}
+        fingerprints = {method.name: method.fingerprint for method in methods}
         file = CheckpointFile(Path(path), FORMAT, VERSION)
         record = cls(file, _fingerprint(rows, splits), fingerprints)
         if file.path.exists():
@@ -61,24 +61,24 @@ class Record:
             record._write()  # if that cannot be done, better to know it now
         return record
 
-    def find(self, learner: str, fold: int) -> LearnerFold | None:
-        """Return what is known; a learner that failed may try again."""
-        known = self.results.get((learner, fold))
+    def find(self, method: str, fold: int) -> MethodFold | None:
+        """Return what is known; a method that failed may try again."""
+        known = self.results.get((method, fold))
         return None if known is None or known.failed else known
 
-    def add(self, result: LearnerFold) -> None:
+    def add(self, result: MethodFold) -> None:
         """Store one more result; a reader never sees half a file."""
         with self.lock:
-            self.results[result.learner, result.fold] = result
+            self.results[result.method, result.fold] = result
             self._write()
 
     def _write(self) -> None:
-        # Learners that look for rules alike share their candidates, some hundred texts for each
+        # Methods that look for rules alike share their candidates, some hundred texts for each
         # fold: they are there once, under a hash.
         pools: dict[str, list[str]] = {}
         self.file.write({
             "data": self.data,
-            "learners": self.learners,
+            "learners": self.methods,
             "results": [_to_dict(result, pools) for result in self.results.values()],
             "candidates": pools,
         })  # fmt: skip
@@ -91,17 +91,17 @@ class Record:
                 key: frozenset(map(str, names)) for key, names in content["candidates"].items()
             }
             results = [_from_dict(result, pools) for result in content["results"]]
-        for name, value in self.learners.items():
+        for name, value in self.methods.items():
             if known.get(name, value) != value:
                 raise InvalidFile(
-                    f"{self.file} has the learner {name!r} with other settings; rename the "
-                    "learner, or choose another path."
+                    f"{self.file} has the method {name!r} with other settings; rename the "
+                    "method, or choose another path."
                 )
-        self.learners = {**known, **self.learners}
-        self.results = {(result.learner, result.fold): result for result in results}
+        self.methods = {**known, **self.methods}
+        self.results = {(result.method, result.fold): result for result in results}
 
 
-def _to_dict(result: LearnerFold, pools: dict[str, list[str]]) -> dict[str, Any]:
+def _to_dict(result: MethodFold, pools: dict[str, list[str]]) -> dict[str, Any]:
     """Return a result as content of the file; candidates that several share are there once."""
     key = None
     if result.candidates is not None:
@@ -109,7 +109,7 @@ def _to_dict(result: LearnerFold, pools: dict[str, list[str]]) -> dict[str, Any]
         key = blake2b("".join(names).encode(), digest_size=8).hexdigest()
         pools[key] = names
     return {
-        "learner": result.learner,
+        "learner": result.method,
         "fold": result.fold,
         "status": result.status,
         "failure": result.failure,
@@ -121,10 +121,10 @@ def _to_dict(result: LearnerFold, pools: dict[str, list[str]]) -> dict[str, Any]
     }
 
 
-def _from_dict(content: Mapping[str, Any], pools: Mapping[str, frozenset[str]]) -> LearnerFold:
+def _from_dict(content: Mapping[str, Any], pools: Mapping[str, frozenset[str]]) -> MethodFold:
     rules, key, failure = content["rules"], content["candidates"], content["failure"]
-    return LearnerFold(
-        learner=str(content["learner"]),
+    return MethodFold(
+        method=str(content["learner"]),
         fold=read_count(content["fold"]),
         status=str(content["status"]),
         failure=None if failure is None else str(failure),

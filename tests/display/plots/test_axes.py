@@ -109,10 +109,10 @@ def test_rules_come_from_rule_sets_and_fitted_estimators():
     ruleset = many_rules(2)
     assert rules_of(ruleset) is ruleset
 
-    class Learner:
+    class Method:
         rules_ = ruleset
 
-    assert rules_of(Learner()) is ruleset
+    assert rules_of(Method()) is ruleset
 
 
 @pytest.mark.parametrize("wrong", [None, "rules", [many_rules(1)], MossRegressor()])

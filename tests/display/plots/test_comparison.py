@@ -22,13 +22,13 @@ mpl.use("Agg")
 def evaluation():
     """Return an evaluation that no test changes."""
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    learners = {
+    methods = {
         "MOSS": MossRegressor(4, n_trees=40),
         "_$IRU$": SirusRegressor(4, n_trees=40),
         "least squares": LinearRegression(),
         "of words": LinearRegression(positive="no"),  # refused when it is fitted
     }
-    return evaluate(learners, X, y, cv=4)
+    return evaluate(methods, X, y, cv=4)
 
 
 @pytest.fixture(autouse=True)
@@ -39,10 +39,10 @@ def _close_figures():
 
 @pytest.mark.parametrize("measure", ["dice", "jaccard", "ochiai", "pog", "nogueira"])
 def test_data_are_those_of_the_evaluation(evaluation, measure):
-    """The frame has each learner with the measure asked for, its interval and R2."""
+    """The frame has each method with the measure asked for, its interval and R2."""
     frame = ComparisonDisplay.from_evaluation(evaluation, measure=measure).frame()
     table = evaluation.summary()
-    for name in ("learner", "r2", "r2_se", "failed"):
+    for name in ("method", "r2", "r2_se", "failed"):
         np.testing.assert_array_equal(frame[name], table[name])
     for name, column in (("stability", ""), ("lower", "_lower"), ("upper", "_upper")):
         np.testing.assert_array_equal(frame[name], table[f"{measure}{column}"])
@@ -51,10 +51,10 @@ def test_data_are_those_of_the_evaluation(evaluation, measure):
 
 
 def test_what_is_drawn_is_the_data(evaluation):
-    """A mark for each learner with rules, with bars to the ends of intervals."""
+    """A mark for each method with rules, with bars to the ends of intervals."""
     display = evaluation.plot()
     for row in display.frame()[:2].itertuples():
-        point, caps, (across, along) = display.artists_[row.learner]
+        point, caps, (across, along) = display.artists_[row.method]
         assert len(caps) == 4
         assert point.get_xdata() == [row.stability]
         assert point.get_ydata() == [row.r2]
@@ -63,8 +63,8 @@ def test_what_is_drawn_is_the_data(evaluation):
         np.testing.assert_allclose(along.get_segments()[0][:, 1], ends)
 
 
-def test_no_learner_is_left_out(evaluation):
-    """Without rules a learner is a line; one that failed is in the legend, as failed."""
+def test_no_method_is_left_out(evaluation):
+    """Without rules a method is a line; one that failed is in the legend, as failed."""
     display = evaluation.plot()
     line = display.artists_["least squares"]
     assert set(line.get_ydata()) == {evaluation.summaries[2].r2}
@@ -76,16 +76,16 @@ def test_no_learner_is_left_out(evaluation):
 
 
 def test_marks_differ_in_more_than_colour(evaluation):
-    """No two of many learners share both colour and marker."""
+    """No two of many methods share both colour and marker."""
     display = ComparisonDisplay.from_evaluation(evaluation)
     first = display.marks[0]
-    display.marks = tuple(replace(first, learner=str(number)) for number in range(50))
+    display.marks = tuple(replace(first, method=str(number)) for number in range(50))
     drawn = [artist[0] for artist in display.plot().artists_.values()]
     assert len({(each.get_color(), each.get_marker()) for each in drawn}) == 50
 
 
 def test_some_failures_are_told(evaluation):
-    """A learner that failed on a fold says so beside its mark."""
+    """A method that failed on a fold says so beside its mark."""
     mark = replace(ComparisonDisplay.from_evaluation(evaluation).marks[0], failed=2)
     assert mark.label == "MOSS (failed on 2 folds)"
 
@@ -99,8 +99,8 @@ def test_axes_are_labelled(evaluation):
     assert evaluation.plot(given).ax_ is given
 
 
-def test_learners_without_any_rules_are_drawn():
-    """Where no learner has rules there are lines, and an axis without an interval."""
+def test_methods_without_any_rules_are_drawn():
+    """Where no method has rules there are lines, and an axis without an interval."""
     X, y = load_diabetes(return_X_y=True)
     display = evaluate({"a": LinearRegression()}, X, y, cv=2).plot()
     assert "interval" not in display.ax_.get_xlabel()

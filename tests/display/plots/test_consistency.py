@@ -84,18 +84,18 @@ def blocks_of(panel):
 
 @settings(max_examples=50, deadline=None)
 @given(LEARNERS, IDENTITIES)
-def test_the_frame_has_every_rule_of_every_split(learners, identity):
+def test_the_frame_has_every_rule_of_every_split(methods, identity):
     """With how many splits have it, counted here by hand."""
-    table = ConsistencyDisplay.from_splits(learners, identity=identity).frame()
+    table = ConsistencyDisplay.from_splits(methods, identity=identity).frame()
     expected, twice = [], set()
-    for name, sets in learners.items():
+    for name, sets in methods.items():
         times = Counter(rule for each in sets for rule in names_of(each, identity))
         twice |= {rule for rule, count in times.items() if count > 1}
         for split, each in enumerate(sets, 1):
             for text, rule in zip(each.texts, names_of(each, identity), strict=True):
                 count = times[rule]
                 expected.append((name, split, text, count, count == len(sets), rule))
-    columns = ["learner", "split", "rule", "splits", "common"]
+    columns = ["method", "split", "rule", "splits", "common"]
     found = list(zip(*(table[column].tolist() for column in columns), strict=True))
     assert found == [row[:-1] for row in expected]
     assert table["lone"].tolist() == [row[-1] not in twice for row in expected]
@@ -103,27 +103,25 @@ def test_the_frame_has_every_rule_of_every_split(learners, identity):
 
 @settings(max_examples=50, deadline=None)
 @given(LEARNERS, IDENTITIES)
-def test_a_rule_has_one_place_and_the_most_consistent_are_on_top(learners, identity):
+def test_a_rule_has_one_place_and_the_most_consistent_are_on_top(methods, identity):
     """Rules that come again have rows of their own; the rest are packed below, by split."""
-    display = ConsistencyDisplay.from_splits(learners, identity=identity)
-    keys = [
-        rule for sets in learners.values() for each in sets for rule in names_of(each, identity)
-    ]
-    sizes = {name: len(sets) for name, sets in learners.items()}
+    display = ConsistencyDisplay.from_splits(methods, identity=identity)
+    keys = [rule for sets in methods.values() for each in sets for rule in names_of(each, identity)]
+    sizes = {name: len(sets) for name, sets in methods.items()}
     place, share = {}, Counter()
     for key, block in zip(keys, display.blocks, strict=True):
         if not block.lone:
             assert place.setdefault(key, block.place) == block.place
-            share[key] = max(share[key], block.splits / sizes[block.learner])
+            share[key] = max(share[key], block.splits / sizes[block.method])
     assert sorted(place.values()) == list(range(1, len(display.words) + 1))
     ordered = [share[key] for key in sorted(place, key=place.get)]
     assert ordered == sorted(ordered, reverse=True)
-    for name, sets in learners.items():
+    for name, sets in methods.items():
         for split in range(1, len(sets) + 1):
             below = [
                 block.place
                 for block in display.blocks
-                if (block.learner, block.split, block.lone) == (name, split, True)
+                if (block.method, block.split, block.lone) == (name, split, True)
             ]
             first = len(display.words) + 1
             assert below == list(range(first, first + len(below)))
@@ -131,16 +129,16 @@ def test_a_rule_has_one_place_and_the_most_consistent_are_on_top(learners, ident
 
 @settings(max_examples=50, deadline=None)
 @given(LEARNERS, IDENTITIES)
-def test_the_summary_is_what_anyone_would_count(learners, identity):
+def test_the_summary_is_what_anyone_would_count(methods, identity):
     """Dice by its definition over all pairs, distinct and common rules as sets."""
-    table = ConsistencyDisplay.from_splits(learners, identity=identity).summary()
-    for row, (name, sets) in zip(table.to_dict("records"), learners.items(), strict=True):
+    table = ConsistencyDisplay.from_splits(methods, identity=identity).summary()
+    for row, (name, sets) in zip(table.to_dict("records"), methods.items(), strict=True):
         found = [set(names_of(each, identity)) for each in sets]
         dice = [
             2 * len(a & b) / (len(a) + len(b)) if a or b else 1.0 for a, b in combinations(found, 2)
         ]
         assert row == {
-            "learner": name,
+            "method": name,
             "splits": len(sets),
             "dice": pytest.approx(sum(dice) / len(dice)),
             "distinct": len(set.union(*found)),
@@ -187,7 +185,7 @@ def test_fitted_estimators_of_a_cross_validation_are_splits():
         ({"m": [1, 2]}, UnsupportedType, "One of the splits of 'm' is a int without rules"),
         ([ruleset_of("a")], InvalidParameter, "The number of splits is 1; pass at least two"),
         ([], InvalidParameter, "The number of splits is 0; pass at least two"),
-        ({}, InvalidParameter, "no learners"),
+        ({}, InvalidParameter, "no methods"),
     ],
 )
 def test_other_things_are_refused(splits, error, message):
@@ -207,17 +205,17 @@ def test_rules_that_share_rows_have_no_groups():
 
 @settings(max_examples=15, deadline=None)
 @given(LEARNERS, IDENTITIES, st.booleans())
-def test_what_is_drawn_is_the_frame(learners, identity, labels):
+def test_what_is_drawn_is_the_frame(methods, identity, labels):
     """Each block at its split and place; common ones framed, with an arrow; lone ones grey."""
     ax = Figure().subplots()
-    display = ConsistencyDisplay.from_splits(learners, identity=identity).plot(ax, labels=labels)
+    display = ConsistencyDisplay.from_splits(methods, identity=identity).plot(ax, labels=labels)
     assert (display.ax_, display.figure_) == (ax, ax.figure)
     table, rows = display.frame(), [round(tick, 6) for tick in ax.get_yticks()]
-    assert list(display.axes_) == list(learners)
+    assert list(display.axes_) == list(methods)
     colours = {}
     for figures in display.summary().to_dict("records"):
-        panel = display.axes_[figures["learner"]]
-        own = table[table["learner"] == figures["learner"]]
+        panel = display.axes_[figures["method"]]
+        own = table[table["method"] == figures["method"]]
         drawn = blocks_of(panel)
         assert [each[:2] for each in drawn] == [
             (split, rows[place - 1])
@@ -232,7 +230,7 @@ def test_what_is_drawn_is_the_frame(learners, identity, labels):
         common = sorted(set(own.loc[own["common"], "place"]))
         assert [round(y, 6) for y in arrows.get_ydata()] == [rows[place - 1] for place in common]
         assert f"mean Dice {figures['dice']:.2f}" in panel.get_title()
-        assert figures["learner"] in panel.get_title()
+        assert figures["method"] in panel.get_title()
     words = [label.get_text() for label in ax.get_yticklabels()]
     if labels:
         assert tuple(words[: len(display.words)]) == display.words
@@ -268,12 +266,12 @@ def test_splits_without_any_rule_have_an_empty_figure():
     "pattern", ["{}", "the_{}_of_all_things_that_were_measured_at_the_clinic $x$"]
 )
 @pytest.mark.parametrize("n_splits", [2, 12])
-@pytest.mark.parametrize("n_learners", [1, 3])
-def test_nothing_overlaps_or_is_cut_off(n_learners, n_splits, pattern):
+@pytest.mark.parametrize("n_methods", [1, 3])
+def test_nothing_overlaps_or_is_cut_off(n_methods, n_splits, pattern):
     """Words, titles and the legend are within the figure and apart from each other."""
-    rng = np.random.default_rng([n_learners, n_splits])
-    learners = {
-        f"learner number {i} of all learners": [
+    rng = np.random.default_rng([n_methods, n_splits])
+    methods = {
+        f"method number {i} of all methods": [
             ruleset_of(
                 rng.choice(list(LETTERS), 4, replace=False),
                 cuts=["usual", "other"][split % 2],
@@ -281,9 +279,9 @@ def test_nothing_overlaps_or_is_cut_off(n_learners, n_splits, pattern):
             )
             for split in range(n_splits)
         ]
-        for i in range(n_learners)
+        for i in range(n_methods)
     }
-    display = ConsistencyDisplay.from_splits(learners).plot()
+    display = ConsistencyDisplay.from_splits(methods).plot()
     display.figure_.canvas.draw()
     page = display.figure_.bbox
     words = [label.get_window_extent() for label in display.ax_.get_yticklabels()]

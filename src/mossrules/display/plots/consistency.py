@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["Block", "ConsistencyDisplay", "Learner"]
+__all__ = ["Block", "ConsistencyDisplay", "Method"]
 
 Identity = Literal["codes", "thresholds"]
 Splits = Iterable[Any]
 Appearance = tuple[RuleSet, Rule]
-Shares = Mapping[str, dict[Any, float]]  # of the splits of each learner that have a rule
+Shares = Mapping[str, dict[Any, float]]  # of the splits of each method that have a rule
 
 HUES = ("blue", "orange", "green", "purple", "sky", "vermillion")
 COLOURS = [(PALETTE[hue], strength) for strength in (1.0, 0.5) for hue in HUES]
@@ -56,20 +56,20 @@ ANY = 1e-9  # a share of splits that every rule has
 class Block:
     """One rule of one split."""
 
-    learner: str
+    method: str
     split: int  # from 1
     place: int  # row from the top, from 1: that of the rule wherever it appears
     rule: str  # with the thresholds of this split
-    splits: int  # of this learner, with the rule
-    common: bool  # to all splits of this learner
-    lone: bool  # no learner has the rule in two splits
+    splits: int  # of this method, with the rule
+    common: bool  # to all splits of this method
+    lone: bool  # no method has the rule in two splits
 
 
 @dataclass(frozen=True)
-class Learner:
-    """The splits of one learner in figures."""
+class Method:
+    """The splits of one method in figures."""
 
-    learner: str
+    method: str
     splits: int
     dice: float  # mean over all pairs of splits
     distinct: int  # rules that some split has
@@ -82,7 +82,7 @@ class ConsistencyDisplay:
 
     Make it with `from_splits`; `frame` and `summary` have the data, `plot` draws them. After
     `plot`, `ax_` (the rows) and `figure_` are matplotlib's, and `axes_` has the panel of each
-    learner.
+    method.
 
     A column is a refit (the analysis of one split of the data), a block is one of its rules, and a
     rule has the same row and colour wherever it appears. Rules found in all refits of a method are
@@ -99,12 +99,12 @@ class ConsistencyDisplay:
     ... ]
     >>> display = ConsistencyDisplay.from_splits({"MOSS": splits})
     >>> display.summary(backend="pandas")
-      learner  splits  dice  distinct  common
+      method  splits  dice  distinct  common
     0    MOSS       2   1.0         1       1
     """
 
     blocks: tuple[Block, ...]  #: a rule of a split each
-    learners: tuple[Learner, ...]  #: a panel each
+    methods: tuple[Method, ...]  #: a panel each
     words: tuple[str, ...]  #: of each place that is not of lone rules
 
     # --- data -----------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ class ConsistencyDisplay:
         ----------
         splits
             A rule set or a fitted estimator for each of two or more splits, or such lists by the
-            names of learners.
+            names of methods.
         identity
             When two rules are the same: "codes", if they have the same features and bins, whose
             thresholds may differ between splits (all must have had the same `n_bins`), or
@@ -128,7 +128,7 @@ class ConsistencyDisplay:
         check_choice("identity", identity, get_args(Identity))
         named = splits if isinstance(splits, Mapping) else {"": splits}
         if not named:
-            raise InvalidParameter("There are no learners; pass the splits of at least one.")
+            raise InvalidParameter("There are no methods; pass the splits of at least one.")
         rulesets = {str(name): _read(str(name), each) for name, each in named.items()}
         shares = {
             name: consistent_rules(each, ANY, identity=identity) for name, each in rulesets.items()
@@ -138,8 +138,8 @@ class ConsistencyDisplay:
         return cls(
             tuple(_blocks(rulesets, shares, places, identity)),
             tuple(
-                Learner(
-                    learner=name,
+                Method(
+                    method=name,
                     splits=len(each),
                     dice=float(Agreement.of(each, identity=identity).mean("dice")),
                     distinct=len(shares[name]),
@@ -153,19 +153,19 @@ class ConsistencyDisplay:
     def frame(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each rule of each split as a data frame.
 
-        Columns: `learner`, `split` (from 1), `place` (row of the figure, from 1), `rule` (with the
-        split's own thresholds), `splits` (how many of the learner's have the rule), `common` (all
-        of them have it), `lone` (no learner has it in two splits).
+        Columns: `method`, `split` (from 1), `place` (row of the figure, from 1), `rule` (with the
+        split's own thresholds), `splits` (how many of the method's have the rule), `common` (all
+        of them have it), `lone` (no method has it in two splits).
         """
         return records_frame(Block, self.blocks, backend)
 
     def summary(self, *, backend: Backend | None = None) -> Any:
-        """Return one row for each learner as a data frame.
+        """Return one row for each method as a data frame.
 
-        Columns: `learner`, `splits`, `dice` (mean over all pairs of splits), `distinct` (rules that
+        Columns: `method`, `splits`, `dice` (mean over all pairs of splits), `distinct` (rules that
         some split has), `common` (rules that all have).
         """
-        return records_frame(Learner, self.learners, backend)
+        return records_frame(Method, self.methods, backend)
 
     # --- drawing --------------------------------------------------------------------------------
 
@@ -183,23 +183,23 @@ class ConsistencyDisplay:
         lone = max([0, *(block.place - len(self.words) for block in self.blocks if block.lone)])
         words = self.words if labels else ("",) * len(self.words)
         rows = Rows((*words, *(ONCE if i == 0 else "" for i in range(lone))))
-        inches = [max(NARROWEST, COLUMN * (each.splits + ARROW)) for each in self.learners]
+        inches = [max(NARROWEST, COLUMN * (each.splits + ARROW)) for each in self.methods]
         marks = sum(inches) + BETWEEN * len(inches) + 0.2
         self.ax_: Axes = axes_for(ax, rows.figure_size(marks, 1.4, None if labels else THIN))
         self.figure_: Figure | SubFigure = self.ax_.figure
         rows.draw(self.ax_)
         panels = split_axes(self.ax_, inches, BETWEEN / marks)
         self.axes_: dict[str, Axes] = {}
-        for learner, panel, width in zip(self.learners, panels, inches, strict=True):
-            self.axes_[learner.learner] = panel
-            self._draw_blocks(panel, learner, rows)
-            title = [shorten(learner.learner, int(width / LETTER)), f"mean Dice {learner.dice:.2f}"]
+        for method, panel, width in zip(self.methods, panels, inches, strict=True):
+            self.axes_[method.method] = panel
+            self._draw_blocks(panel, method, rows)
+            title = [shorten(method.method, int(width / LETTER)), f"mean Dice {method.dice:.2f}"]
             panel.set_title("\n".join(title).strip(), fontsize=10, **PLAIN)
         self.ax_.set_xlabel(self._legend(), fontsize=SMALL, loc="right", labelpad=32)
         return self
 
-    def _draw_blocks(self, ax: Axes, learner: Learner, rows: Rows) -> None:
-        own = [block for block in self.blocks if block.learner == learner.learner]
+    def _draw_blocks(self, ax: Axes, method: Method, rows: Rows) -> None:
+        own = [block for block in self.blocks if block.method == method.method]
         ax.barh(
             [rows.centres[block.place - 1] for block in own],
             0.86,
@@ -211,12 +211,12 @@ class ConsistencyDisplay:
         )
         common = sorted({block.place for block in own if block.common})
         arrows = [rows.centres[place - 1] for place in common]
-        ax.plot([learner.splits + 0.5 + ARROW / 2] * len(arrows), arrows, "<", color="black", ms=6)
-        ax.set_xlim(0.4, learner.splits + 0.5 + ARROW)
+        ax.plot([method.splits + 0.5 + ARROW / 2] * len(arrows), arrows, "<", color="black", ms=6)
+        ax.set_xlim(0.4, method.splits + 0.5 + ARROW)
         ax.set_xlabel("refit", fontsize=SMALL + 0.5)
         ax.tick_params(axis="x", labelsize=SMALL)
         # About ten numbers at most: more would run into each other at this width.
-        ax.set_xticks(range(1, learner.splits + 1, 1 + (learner.splits - 1) // 10))
+        ax.set_xticks(range(1, method.splits + 1, 1 + (method.splits - 1) // 10))
 
     def _legend(self) -> str:
         """Return what the marks that are there mean."""
@@ -235,7 +235,7 @@ class ConsistencyDisplay:
 
 
 def _read(name: str, splits: Splits) -> list[RuleSet]:
-    """Return the rule sets of a learner's splits."""
+    """Return the rule sets of a method's splits."""
     where = f"splits of {name!r}" if name else "splits"
     if isinstance(splits, RuleSet) or not isinstance(splits, Iterable):
         raise UnsupportedType(
@@ -262,7 +262,7 @@ def _appearances(
 
 
 def _places(rulesets: Mapping[str, list[RuleSet]], shares: Shares) -> dict[Hashable, int]:
-    """Return the rows of rules that some learner finds twice: the most consistent first."""
+    """Return the rows of rules that some method finds twice: the most consistent first."""
     again = {
         key
         for name, each in shares.items()
@@ -296,7 +296,7 @@ def _blocks(
                 below += key not in places
                 share = shares[name][key]
                 yield Block(
-                    learner=name,
+                    method=name,
                     split=split,
                     place=places.get(key, below),
                     rule=text,

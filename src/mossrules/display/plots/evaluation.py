@@ -14,7 +14,7 @@ from mossrules.display.plots._axes import PALETTE, axes_for, finish, records_fra
 from mossrules.evaluation.agreement import Measure
 from mossrules.evaluation.frontier_evaluation import FrontierEvaluation, SelectionCriterion
 from mossrules.evaluation.metrics import LABELS
-from mossrules.evaluation.results import Evaluation, LearnerSummary
+from mossrules.evaluation.results import Evaluation, MethodSummary
 from mossrules.exceptions import UnsupportedType
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class EvaluationDisplay:
 class ComparisonMark:
     """One method of the figure."""
 
-    learner: str
+    method: str
     stability: float  # the measure on the horizontal axis; NaN where it is not known
     lower: float  # its interval
     upper: float
@@ -206,23 +206,23 @@ class ComparisonMark:
     failed: int  # folds
 
     @classmethod
-    def of(cls, summary: LearnerSummary, measure: Horizontal) -> ComparisonMark:
+    def of(cls, summary: MethodSummary, measure: Horizontal) -> ComparisonMark:
         """Return the mark of a method."""
         estimate = getattr(summary, measure)
         interval = (NAN, NAN, NAN)
         if estimate is not None:
             interval = (estimate.estimate, estimate.lower, estimate.upper)
-        return cls(summary.learner, *interval, summary.score, summary.score_se, summary.failed)
+        return cls(summary.method, *interval, summary.score, summary.score_se, summary.failed)
 
     @property
     def label(self) -> str:
         """The name in the legend, with the reason where there is nothing to see."""
         if np.isnan(self.score):
-            return f"{self.learner} (failed)"
+            return f"{self.method} (failed)"
         said = [f"failed on {self.failed} folds"] if self.failed else []
         if np.isnan(self.stability):
             said.append("recurrence unknown")
-        return f"{self.learner} ({', '.join(said)})" if said else self.learner
+        return f"{self.method} ({', '.join(said)})" if said else self.method
 
 
 @dataclass
@@ -246,7 +246,7 @@ class ComparisonDisplay:
     >>> found = evaluate({"MOSS": model}, X, y, cv=3)
     >>> display = ComparisonDisplay.from_evaluation(found)
     >>> list(display.frame(backend="pandas"))
-    ['learner', 'stability', 'lower', 'upper', 'r2', 'r2_se', 'failed']
+    ['method', 'stability', 'lower', 'upper', 'r2', 'r2_se', 'failed']
     """
 
     marks: tuple[ComparisonMark, ...]  #: one for each method
@@ -290,7 +290,7 @@ class ComparisonDisplay:
     def frame(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each method as a data frame.
 
-        Columns: `learner`, `stability` (the measure of recurrence) with its interval `lower` and
+        Columns: `method`, `stability` (the measure of recurrence) with its interval `lower` and
         `upper`, `r2` with its standard error `r2_se` (or `auc` and `auc_se`, by the metric), and
         how many folds `failed`.
         """
@@ -306,7 +306,7 @@ class ComparisonDisplay:
         self.artists_: dict[str, Any] = {}
         for number, mark in enumerate(self.marks):
             colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-            self.artists_[mark.learner] = self._draw(mark, colour, marker)
+            self.artists_[mark.method] = self._draw(mark, colour, marker)
         known = not np.isnan(self.confidence)
         interval = f", {self.confidence:.0%} interval" if known else ""
         name = "$R^2$" if self.metric == "r2" else LABELS[self.metric]

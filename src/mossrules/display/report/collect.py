@@ -329,7 +329,7 @@ class _Folds:
             learners = baselines_like(model)
         listen = self._listener("comparing with other methods")
         comparison = evaluate(learners, self.X, self.y, progress=listen, **self.options)
-        return [_baseline(comparison, evaluation, name) for name in comparison.learners]
+        return [_baseline(comparison, evaluation, name) for name in comparison.methods]
 
     def _listener(self, stage: str) -> Callable[[EvaluationProgress], None]:
         def listen(state: EvaluationProgress) -> None:
@@ -339,7 +339,7 @@ class _Folds:
 
 
 def _baseline(comparison: Evaluation, evaluation: FrontierEvaluation, name: str) -> BaselinePoint:
-    summary = next(each for each in comparison.summaries if each.learner == name)
+    summary = next(each for each in comparison.summaries if each.method == name)
     scores, dice = _scores(comparison, evaluation, name), summary.dice
     return BaselinePoint(
         name=name,

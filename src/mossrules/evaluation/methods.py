@@ -1,4 +1,4 @@
-"""Learners to compare: what each is, and what it makes of the rows of a fold."""
+"""Methods to compare: what each is, and what it makes of the rows of a fold."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import target_name, without
 from mossrules.evaluation.metrics import score_classes, score_numbers
-from mossrules.evaluation.results import FAILED, LearnerFold
+from mossrules.evaluation.results import FAILED, MethodFold
 from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
 from mossrules.learning.candidate_search import find_in_rows
 from mossrules.learning.method import RuleMethod
 from mossrules.model.ruleset import RuleSet
 from mossrules.solver import Status
 
-__all__ = ["Fold", "Learner", "Source", "check_prepare", "read_learners"]
+__all__ = ["Fold", "Method", "Source", "check_prepare", "read_methods"]
 
-# What a learner can run into because of its data or its settings: values it cannot use, sums that
+# What a method can run into because of its data or its settings: values it cannot use, sums that
 # overflow, matrices that cannot be inverted (a ValueError in NumPy), columns it looks for in vain,
 # no convergence, no memory, a package that is not installed (a MossError here). It is then a row
-# that says so. Mistakes in the program of a learner (names, attributes, assertions), interrupts and
+# that says so. Mistakes in the program of a method (names, attributes, assertions), interrupts and
 # trouble with files are not among them, and end the run.
 FAILURES = (
     MossError, ValueError, TypeError, ArithmeticError, LookupError, RuntimeError, MemoryError,
@@ -42,8 +42,8 @@ NO_MATTER = ("n_jobs", "verbose")  # parameters on which no result depends
 
 
 @dataclass(frozen=True)
-class Learner:
-    """A learner under its name; `seed` is where its folds begin to count, where it is known."""
+class Method:
+    """A method under its name; `seed` is where its folds begin to count, where it is known."""
 
     name: str
     estimator: Any
@@ -57,7 +57,7 @@ class Learner:
 
     @cached_property
     def settings(self) -> str:
-        """The learner as one would write it down."""
+        """The method as one would write it down."""
         if isinstance(self.estimator, BaseEstimator):
             return " ".join(self.estimator.__repr__(N_CHAR_MAX=10_000).split())
         return repr(self.estimator)
@@ -75,12 +75,12 @@ class Learner:
             return str(joblib.hash((kind, kept, "varies") if self.varies else (kind, kept)))
         except (pickle.PicklingError, TypeError, AttributeError) as reason:
             raise InvalidParameter(
-                f"The learner {self.name!r} cannot be told again from its parameters, as some "
+                f"The method {self.name!r} cannot be told again from its parameters, as some "
                 "cannot be pickled; leave out checkpoint, or use functions that have names."
             ) from reason
 
-    def on(self, fold: int) -> Learner:
-        """Return the learner as it is on a fold, with the seed that it has there."""
+    def on(self, fold: int) -> Method:
+        """Return the method as it is on a fold, with the seed that it has there."""
         if not self.varies or self.seed is None:
             return self
         return replace(self, seed=self.seed + fold)
@@ -99,24 +99,24 @@ class Learner:
         return type(self.estimator)(**parameters)
 
 
-def read_learners(estimators: Any, *, vary: bool = False) -> list[Learner]:
-    """Return the learners of a dict, checked before any work; seeds may vary over folds."""
+def read_methods(estimators: Any, *, vary: bool = False) -> list[Method]:
+    """Return the methods of a dict, checked before any work; seeds may vary over folds."""
     if not isinstance(estimators, Mapping):
         raise UnsupportedType(
-            f"learners is a {type(estimators).__name__}; pass a dict from names to estimators, "
+            f"methods is a {type(estimators).__name__}; pass a dict from names to estimators, "
             '{"MOSS": MossRegressor()} say.'
         )
     if not estimators:
-        raise InvalidParameter("learners is empty; pass at least one, with its name.")
-    seeds: dict[int, int] = {}  # a generator that several learners have gives all the same seed
+        raise InvalidParameter("methods is empty; pass at least one, with its name.")
+    seeds: dict[int, int] = {}  # a generator that several methods have gives all the same seed
     found = []
     for name, estimator in estimators.items():
         if not isinstance(name, str) or not name:
-            raise InvalidParameter(f"learners has the name {name!r}; names are text.")
+            raise InvalidParameter(f"methods has the name {name!r}; names are text.")
         needed = ("fit", "predict", "get_params")
         if isinstance(estimator, type) or not all(hasattr(estimator, each) for each in needed):
             raise UnsupportedType(
-                f"The learner {name!r} is {estimator!r}; pass an estimator with fit and predict, "
+                f"The method {name!r} is {estimator!r}; pass an estimator with fit and predict, "
                 "that is MossRegressor() and not MossRegressor."
             )
         seed = getattr(estimator, "random_state", None)
@@ -124,7 +124,7 @@ def read_learners(estimators: Any, *, vary: bool = False) -> list[Learner]:
             estimator.check_parameters()
             seed = seeds.setdefault(id(seed), resolve_seed(seed))
         known = int(seed) if isinstance(seed, int | np.integer) else None
-        found.append(Learner(name, estimator, known, vary))
+        found.append(Method(name, estimator, known, vary))
     return found
 
 
@@ -146,7 +146,7 @@ def check_prepare(prepare: Any, checkpoint: Any) -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """The table as the user gave it, for learners that do not know ours."""
+    """The table as the user gave it, for methods that do not know ours."""
 
     X: Any
     target: str | None  # its name, if it has one
@@ -187,7 +187,7 @@ class _Search:
 
 @dataclass(frozen=True)
 class Fold:
-    """The rows of a fold, and candidates that its learners share."""
+    """The rows of a fold, and candidates that its methods share."""
 
     number: int
     rows: Rows  # all of them
@@ -213,27 +213,27 @@ class Fold:
         return clone(self.source.prepare).fit(train, self.rows.target[self.train])
 
     def _seen(self, positions: IntArray) -> Any:
-        """Return rows as learners see them."""
+        """Return rows as methods see them."""
         taken = self.source.take(self.rows.origin[positions])
         return taken if self.source.prepare is None else self._prepared.transform(taken)
 
-    def evaluate(self, learner: Learner) -> LearnerFold:
-        """Return what a learner makes of the fold; if it fails, that it does."""
-        learner = learner.on(self.number)
+    def evaluate(self, method: Method) -> MethodFold:
+        """Return what a method makes of the fold; if it fails, that it does."""
+        method = method.on(self.number)
         try:
-            return self._evaluate(learner)
+            return self._evaluate(method)
         except FAILURES as failure:
-            return LearnerFold(
-                learner=learner.name,
+            return MethodFold(
+                method=method.name,
                 fold=self.number,
                 status=FAILED,
                 failure=f"{type(failure).__name__}: {' '.join(str(failure).split())}",
-                seed=learner.seed,
+                seed=method.seed,
             )
 
-    def _evaluate(self, learner: Learner) -> LearnerFold:
-        model = learner.fresh(self.n_jobs)
-        search = self._search(model) if learner.is_ours and self._can_share(model) else None
+    def _evaluate(self, method: Method) -> MethodFold:
+        model = method.fresh(self.n_jobs)
+        search = self._search(model) if method.is_ours and self._can_share(model) else None
         begun = perf_counter()
         if search is not None:
             classes = self.source.classes
@@ -253,11 +253,11 @@ class Fold:
         names = search.names if search is not None else None
         if names is None and isinstance(pool, CandidatePool):
             names = _names(pool)
-        return LearnerFold(
-            learner=learner.name,
+        return MethodFold(
+            method=method.name,
             fold=self.number,
             status=getattr(status, "value", "fitted"),
-            seed=learner.seed,
+            seed=method.seed,
             scores=scores,
             seconds=seconds,
             search_seconds=float("nan") if search is None else search.seconds,
@@ -295,7 +295,7 @@ class Fold:
         return _Search(candidates, perf_counter() - begun, _names(candidates.pool))
 
     def _fit(self, model: Any) -> None:
-        """Fit a learner to rows of the table as it was given."""
+        """Fit a method to rows of the table as it was given."""
         X, y = self._seen(self.train), self._target(self.train)
         if self.rows.weights is None:
             model.fit(X, y)
