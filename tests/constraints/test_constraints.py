@@ -423,7 +423,7 @@ def test_constraints_check_what_they_are_given(make):
         ([NeverUse("age"), MustExclude(OLD), MustInclude(OLD)], "relax MustInclude"),
         ([MustInclude(*(Rule.of([Range("age", low=i)]) for i in range(2, 9)))], "relax Must"),
         ([AtMostPerFeature(0), AtMostPerFeature(0, *ALL)],
-         r"relax one of AtMostPerFeature\(0.*, and then look again"),
+         r"relax one of AtMostPerFeature\(0.*, and try again"),
         ([OnlyUp("bmi"), OnlyDown("age"),
           MustInclude(Rule.of([Range("bmi", low=8), Range("age", low=2)]))],
          r"relax OnlyDown\('age'\) or MustInclude"),

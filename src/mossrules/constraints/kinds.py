@@ -1,4 +1,8 @@
-"""Each kind of constraint: a value that says what it means for candidate rules."""
+"""Each kind of constraint: a value that says what it means for candidate rules.
+
+A new kind is a subclass of `Constraint` whose `limit` tells a `ConstraintBuilder` what it asks for,
+by rules fixed in or out, rows of limits, or the way that rules may push.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mossrules._common import check_integer
 from mossrules.candidates.rules import Rule
-from mossrules.constraints.builder import ConstraintBuilder
 from mossrules.data.columns import Kind
 from mossrules.exceptions import InvalidParameter
+
+if TYPE_CHECKING:
+    from mossrules.constraints.compile import ConstraintBuilder
 
 __all__ = [
     "AtMostConditions",
@@ -132,21 +138,23 @@ class _Monotone(_OfSeveral):
     """The prediction goes one way as a feature grows, whatever the other features are.
 
     It does if every rule does: one that holds above some value goes that way, one that holds below
-    some value the other way, and none holds between two values.
+    some value the other way, and none holds between two values. That is more than the sum of rules
+    would need, but each rule can then be defended alone, and no combination has to be looked at.
     """
 
     def limit(self, builder: ConstraintBuilder) -> None:
         """Ask for weights by where rules hold."""
-        for place in builder.features(self.given):
-            if builder.candidates.binning[builder.names[place]].kind is Kind.CATEGORICAL:
+        for position in builder.features(self.given):
+            name = builder.names[position]
+            if builder.candidates.binning[name].kind is Kind.CATEGORICAL:
                 raise InvalidParameter(
-                    f"{self!r} names {builder.names[place]!r}, whose values have no order; make it "
-                    "a number or an ordered category, or see OnlyUp and OnlyDown."
+                    f"{self!r} names {name!r}, whose values have no order; make it a number or an "
+                    "ordered category, or see OnlyUp and OnlyDown."
                 )
         above, below = self._pushes(builder)
-        chosen = {1: above, -1: below, 0: builder.forbidden}
+        by_direction = {1: above, -1: below, 0: builder.forbidden}
         for number, direction in builder.range_directions(self.given):
-            chosen[direction].add(number)
+            by_direction[direction].add(number)
 
     @abstractmethod
     def _pushes(self, builder: ConstraintBuilder) -> tuple[set[int], set[int]]:
@@ -171,8 +179,8 @@ class Increasing(_Monotone):
     >>> from mossrules import MossRegressor
     >>> table = {"dose": [1, 2, 3, 4, 5, 6], "age": [30, 60, 40, 50, 70, 20]}
     >>> model = MossRegressor(3, n_trees=20, constraints=Increasing("dose"))
-    >>> found = model.fit(table, [1.0, 3.0, 2.0, 6.0, 4.0, 7.0])
-    >>> low, high = found.predict({"dose": [2, 5], "age": [40, 40]})
+    >>> model = model.fit(table, [1.0, 3.0, 2.0, 6.0, 4.0, 7.0])
+    >>> low, high = model.predict({"dose": [2, 5], "age": [40, 40]})
     >>> bool(low <= high)
     True
     """
@@ -267,8 +275,9 @@ class MustExclude(_OfRules):
 
     def limit(self, builder: ConstraintBuilder) -> None:
         """Forbid those that are candidates."""
-        found = {builder.rule(rule) for rule in self.given} - {None}
-        builder.forbidden.update(position for position in found if position is not None)
+        # What is no candidate is not in the rule set anyway: no error, unlike `MustInclude`.
+        positions = map(builder.rule, self.given)
+        builder.forbidden.update(position for position in positions if position is not None)
 
 
 @dataclass(frozen=True)
@@ -284,8 +293,8 @@ class AtMostPerFeature(Constraint):
 
     def limit(self, builder: ConstraintBuilder) -> None:
         """Count the rules of each feature."""
-        for place in builder.features(self.features or builder.names):
-            builder.add_row(builder.uses[place], np.zeros(len(builder.names)), self.most)
+        for position in builder.features(self.features or builder.names):
+            builder.add_row(builder.uses[position], np.zeros(len(builder.names)), self.most)
 
     def __repr__(self) -> str:
         return f"AtMostPerFeature({', '.join([str(self.most), *map(repr, self.features)])})"
