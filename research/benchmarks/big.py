@@ -111,7 +111,7 @@ def measure(path: str, n_trees: int = N_TREES) -> dict[str, Any]:
     from mossrules import MossRegressor  # noqa: PLC0415  nothing heavy in the parent
     from mossrules.data.rows import read_rows  # noqa: PLC0415
     from mossrules.estimators import search_parameters  # noqa: PLC0415
-    from mossrules.learning.candidate_search import find_in_rows  # noqa: PLC0415
+    from mossrules.learning.fit import find_in_rows  # noqa: PLC0415
 
     warm_up()
     model = MossRegressor(n_trees=n_trees, n_jobs=THREADS)

@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold
 from mossrules.baselines.registry import METHODS
 from mossrules.candidates.search import Candidates
 from mossrules.data.rows import Rows, read_rows
-from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.fit import find_in_rows
 from mossrules.stability import empirical_stability
 from research.benchmarks._comparison_page import (
     BASE,

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from mossrules.data import columns, labels, table
     from mossrules.display import report
     from mossrules.display.plots import _axes as axes
-    from mossrules.evaluation import metrics
+    from mossrules.evaluation import results
     from mossrules.learning import log_loss, squared_error
     from mossrules.model import export_json, export_text
 else:
@@ -86,10 +86,10 @@ MODULES = {
     "export_text": "mossrules.model.export_text",
     "frontier": "mossrules.frontier",
     "log_loss": "mossrules.learning.log_loss",
-    "metrics": "mossrules.evaluation.metrics",
     "model": "mossrules.model",
     "registry": "mossrules.baselines.registry",
     "report": "mossrules.display.report",
+    "results": "mossrules.evaluation.results",
     "search": "mossrules.candidates.search",
     "solver": "mossrules.solver",
     "squared_error": "mossrules.learning.squared_error",

@@ -7,7 +7,7 @@ from mossrules.baselines.base import BaselineRegressor, ChosenRules
 from mossrules.baselines.designs import Design
 from mossrules.estimators import candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.fit import find_in_rows
 
 
 class FirstRules(BaselineRegressor):

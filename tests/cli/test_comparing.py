@@ -74,10 +74,10 @@ def test_a_comparison_is_that_of_the_library(data, table):
         learners[name].set_params(gap=0.05)
     expected = evaluate(learners, table, "progression", cv=3)
     found, frame = pd.DataFrame(content["folds"]), expected.frame()
-    assert found["learner"].unique().tolist() == list(METHODS)
-    for name in ("learner", "fold", "status", "r2", "n_rules", "settings"):
+    assert found["method"].unique().tolist() == list(METHODS)
+    for name in ("method", "fold", "status", "r2", "n_rules", "settings"):
         assert found[name].tolist() == frame[name].tolist()
-    summary = pd.DataFrame(content["learners"])
+    summary = pd.DataFrame(content["methods"])
     for name in ("r2", "dice", "dice_lower", "nogueira", "rank_combined"):
         np.testing.assert_allclose(summary[name], expected.summary()[name], rtol=1e-12)
 
@@ -124,13 +124,13 @@ def test_a_comparison_is_written_drawn_and_recorded(data, tmp_path):
     assert f"Written to {output}." in first.stdout
     assert plot.read_bytes().startswith(b"\x89PNG")
     written = pd.read_csv(output, dtype={"seconds": str})  # as a number, pandas 2.2 rounds it
-    assert written["learner"].tolist() == ["FIRE", "FIRE", "MOSS-H", "MOSS-H"]
+    assert written["method"].tolist() == ["FIRE", "FIRE", "MOSS-H", "MOSS-H"]
     assert written["failure"].isna().all()
     again = json.loads(run("compare", data, *arguments, "--json").stdout)
     assert [each["seconds"] for each in again["folds"]] == written["seconds"].map(float).tolist()
     other = run("compare", data, *arguments, "--gap", "0.2")
     assert other.exit_code == 1
-    assert "learner 'MOSS-H' with other settings" in other.stderr
+    assert "method 'MOSS-H' with other settings" in other.stderr
 
 
 def test_a_failed_learner_is_told(data):

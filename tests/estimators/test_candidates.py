@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules import FittedEnsemble, MossRegressor, estimators, find_candidates
 from mossrules.estimators import base, candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
-from mossrules.learning import candidate_search
+from mossrules.learning import fit as steps
 
 SEARCH = {"n_trees": 60, "max_depth": 2, "n_bins": 6, "max_features": 0.5, "random_state": 4}
 
@@ -88,7 +88,7 @@ def test_sharing_candidates_reads_no_rows(candidates, monkeypatch):
     for module, name in [
         (base, "read_training"),
         (base, "find_in_rows"),
-        (candidate_search, "find_candidates"),
+        (steps, "find_candidates"),
     ]:
         monkeypatch.setattr(module, name, None)
     models = [MossRegressor(k, stability=0.8).fit_candidates(candidates) for k in (2, 4)]

@@ -28,7 +28,7 @@ from mossrules.evaluation import trade_off as cross_validation
 from mossrules.evaluation.folds import split_rows
 from mossrules.evaluation.frontier_evaluation import FoldPoint, FrontierEvaluation
 from mossrules.exceptions import InvalidParameter, MossError
-from mossrules.learning.stability_levels import LEAST_SHARE, read_shares
+from mossrules.learning.stability_levels import MIN_SHARE, read_shares
 from mossrules.solver import Status
 from mossrules.stability import empirical_stability, nogueira
 
@@ -372,7 +372,7 @@ def test_identity_can_be_chosen(diabetes):
 def test_points_are_shares_in_equal_steps():
     """A number of points goes from 1 to a half; shares given are sorted and distinct."""
     np.testing.assert_allclose(read_shares(6), [1.0, 0.9, 0.8, 0.7, 0.6, 0.5])
-    assert read_shares(50)[-1] == LEAST_SHARE == 0.5
+    assert read_shares(50)[-1] == MIN_SHARE == 0.5
     assert read_shares([0.3, 1, 0.3, 0.7]).tolist() == [1.0, 0.7, 0.3]
 
 

@@ -23,7 +23,7 @@ from mossrules.candidates.cuts import MAX_BINS
 from mossrules.candidates.search import Candidates
 from mossrules.data.rows import Rows
 from mossrules.exceptions import SolveLimitWarning, warn_user
-from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.fit import find_in_rows
 from mossrules.learning.stability_levels import count_untied
 from mossrules.statistics import Statistics
 
@@ -127,9 +127,9 @@ class FireRegressor(BaselineRegressor):
         parameters = {**self.search_parameters(), "n_bins": MAX_BINS}
         return find_in_rows(rows, max_candidates=OWN_CANDIDATES, **parameters)
 
-    def _take(self, candidates: Candidates) -> None:
+    def _set_candidates(self, candidates: Candidates) -> None:
         self.price_ = float("nan")  # without candidates there is none
-        super()._take(candidates)
+        super()._set_candidates(candidates)
 
     def _choose(self, candidates: Candidates, rows: Rows | None) -> ChosenRules:  # noqa: ARG002
         statistics, max_rules = candidates.statistics, self.max_rules

@@ -46,7 +46,7 @@ from mossrules.candidates.statistics import compute_patterns, compute_statistics
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidTable, SolveLimitWarning, warn_user
-from mossrules.learning.candidate_search import no_candidates, target_varies
+from mossrules.learning.fit import no_candidates, target_varies
 from mossrules.learning.log_loss import refit_log_odds
 from mossrules.learning.squared_error import refit_weights
 from mossrules.learning.stability_levels import count_untied
@@ -125,9 +125,9 @@ class GeneratedRules(Baseline):
         patterns = compute_patterns(data, pool, n_jobs=jobs) if self._of_classes else None
         return Candidates(data.binning, pool, statistics, patterns)
 
-    def _take(self, candidates: Candidates) -> None:
+    def _set_candidates(self, candidates: Candidates) -> None:
         self.strength_ = float("nan")  # without candidates there is none
-        super()._take(candidates)
+        super()._set_candidates(candidates)
 
 
 class GlrmRegressor(GeneratedRules, BaselineRegressor):

@@ -34,9 +34,9 @@ from mossrules.baselines.rulefit_columns import LinearTerms, first_tree_means
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.chunks import RowRange
 from mossrules.data.rows import Rows
-from mossrules.estimators.inputs import read_features
+from mossrules.estimators.base import read_features
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning, warn_user
-from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.fit import find_in_rows
 from mossrules.learning.stability_levels import count_untied
 from mossrules.model.importance import rule_importances
 
@@ -84,9 +84,9 @@ class LassoRules(Baseline):
             n_jobs=self.n_jobs,
         )
 
-    def _take(self, candidates: Candidates) -> None:
+    def _set_candidates(self, candidates: Candidates) -> None:
         self.linear_, self.alpha_ = LinearTerms.none(), 0.0  # without candidates
-        super()._take(candidates)
+        super()._set_candidates(candidates)
 
     def _reads_rows(self) -> bool:
         """Whether sums are needed that candidates do not have."""

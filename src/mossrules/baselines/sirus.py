@@ -34,7 +34,7 @@ from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.columns import Label
 from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning, warn_user
-from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.fit import find_in_rows
 from mossrules.learning.squared_error import refit_weights
 from mossrules.learning.stability_levels import count_untied
 from mossrules.model import RuleSet

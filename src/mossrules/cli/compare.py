@@ -136,7 +136,7 @@ def comparison_content(evaluation: late.evaluation.Evaluation) -> dict[str, Any]
     return {
         "identity": evaluation.identity,
         "metric": evaluation.metric,
-        "learners": as_rows(evaluation.summary_columns()),
+        "methods": as_rows(evaluation.summary_columns()),
         "folds": as_rows(evaluation.columns()),
         "seconds": evaluation.seconds,
     }
@@ -161,7 +161,7 @@ def as_rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 def show(evaluation: late.evaluation.Evaluation) -> None:
     """Print a comparison for people."""
-    metric = late.metrics.LABELS[evaluation.metric]
+    metric = late.results.LABELS[evaluation.metric]
     print_line(
         ("Learners on rows they have not seen", "bold"),
         f": means of {evaluation.n_folds} folds, and how far the rules of the folds agree (Dice, "
@@ -169,7 +169,7 @@ def show(evaluation: late.evaluation.Evaluation) -> None:
     )
     out.print(methods_table(evaluation, metric))
     for fold in evaluation.failures:
-        print_line(("failed: ", "bold red"), f"{fold.learner} on fold {fold.fold}: {fold.failure}")
+        print_line(("failed: ", "bold red"), f"{fold.method} on fold {fold.fold}: {fold.failure}")
     stopped = sum("limit" in fold.status for fold in evaluation.results)
     if stopped:
         print_line(f"{stopped} choices ran out of time; allow more, or a larger gap.")
@@ -181,11 +181,11 @@ def show(evaluation: late.evaluation.Evaluation) -> None:
 
 def methods_table(evaluation: late.evaluation.Evaluation, metric: str) -> Table:
     """Return one line for each method."""
-    table = table_of(left=["learner"], right=[metric, "Dice", "rules", "seconds", "rank"])
+    table = table_of(left=["method"], right=[metric, "Dice", "rules", "seconds", "rank"])
     for summary in evaluation.summaries:
         score, error = format_number(summary.score, ".3f"), format_number(summary.score_se, ".3f")
         cells = (
-            summary.learner,
+            summary.method,
             f"{score} +- {error}",
             "-" if summary.dice is None else format_interval(summary.dice),
             format_number(summary.n_rules, ".3g"),

@@ -152,7 +152,7 @@ def consistency_table(rules: Sequence[tuple[str, float]]) -> Table:
     return table
 
 
-def measures_content(summary: late.evaluation.LearnerSummary) -> dict[str, Any]:
+def measures_content(summary: late.evaluation.MethodSummary) -> dict[str, Any]:
     """Return each measure of stability with its interval, for machines."""
     names = ("estimate", "lower", "upper", "confidence", "identity")
     return {
@@ -161,7 +161,7 @@ def measures_content(summary: late.evaluation.LearnerSummary) -> dict[str, Any]:
     }
 
 
-def measures_table(summary: late.evaluation.LearnerSummary) -> Table:
+def measures_table(summary: late.evaluation.MethodSummary) -> Table:
     """Return one line for each measure of stability."""
     table = Table()
     for heading in ("measure", "stability and interval", "rules are the same by"):

@@ -3,8 +3,8 @@
 from mossrules._deprecated import old_names
 from mossrules.estimators.base import search_parameters
 from mossrules.estimators.classifier import MossClassifier
-from mossrules.estimators.regressor import MossRegressor
-from mossrules.learning.candidate_search import candidates_for
+from mossrules.estimators.moss import MossRegressor
+from mossrules.learning.fit import candidates_for
 
 __all__ = ["MossClassifier", "MossRegressor", "candidates_for", "search_parameters"]
 

@@ -1,34 +1,54 @@
-"""What estimators share whose model is a rule set: tables in, candidates, predictions out."""
+"""What estimators share whose model is a rule set: tables in, candidates, predictions out.
+
+Glue between scikit-learn and the rooms before: nothing is computed here. `MossEstimator` and the
+baselines subclass it, and say how they learn from candidates. Names of columns follow scikit-learn:
+a table has the columns of training in the same order, compared by name where both have names of
+text, and taken by position.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import partial
-from typing import Any, Self
+from dataclasses import replace
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mossrules._typing import AnyArray, FloatArray
-from mossrules.candidates.rules import CandidatePool
-from mossrules.candidates.search import Candidates
-from mossrules.constraints import check_constraints, required_rules
-from mossrules.data.columns import Label
+from mossrules.constraints.compile import check_constraints, required_rules
+from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.dask_partitions import predict_partitions
 from mossrules.data.files import scan_if_path
 from mossrules.data.labels import python_label, read_labels
-from mossrules.data.rows import Rows
-from mossrules.data.table import Table, is_dask, split_column, split_target, target_name
-from mossrules.estimators.inputs import read_features, read_training, set_names
-from mossrules.exceptions import InvalidParameter
-from mossrules.learning.candidate_search import find_in_rows
+from mossrules.data.rows import Rows, read_rows
+from mossrules.data.table import (
+    Table,
+    is_dask,
+    split_column,
+    split_target,
+    target_name,
+    without,
+)
+from mossrules.exceptions import InvalidParameter, warn_user
+from mossrules.learning.fit import find_in_rows
 from mossrules.learning.method import RuleMethod
-from mossrules.model import RuleSet, RuleSets
 from mossrules.model.importance import column_shares
+from mossrules.model.rulesets import RuleSets
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from mossrules.candidates.rules import CandidatePool
+    from mossrules.candidates.search import Candidates
+    from mossrules.data.columns import Label
+    from mossrules.model.ruleset import RuleSet
 
 __all__ = [
     "SEARCH_PARAMETERS",
@@ -36,9 +56,11 @@ __all__ = [
     "RuleEstimator",
     "RuleRegressor",
     "by_class",
+    "read_features",
     "search_parameters",
 ]
 
+Predictions = TypeVar("Predictions", bound=AnyArray)
 
 # Parameters that decide which candidates are found, under the names they have in `find_candidates`.
 SEARCH_PARAMETERS = ("n_trees", "max_depth", "n_bins", "max_features", "generator", "random_state")
@@ -63,11 +85,23 @@ def search_parameters(estimator: Any) -> dict[str, Any]:
     include = required_rules(check_constraints(getattr(estimator, "constraints", None)))
     if include:
         parameters["include"] = include
-    if getattr(estimator, "inner_nodes", False):  # which not every learner can ask for
+    if getattr(estimator, "inner_nodes", False):  # a parameter that not all baselines have
         parameters["inner_nodes"] = True
     if is_classifier(estimator):
-        parameters["patterns"] = True
+        parameters["patterns"] = True  # of which the logistic loss is a function
     return parameters
+
+
+def by_partition(
+    method: Callable[[Any, Any], Predictions],
+) -> Callable[[Any, Any], Predictions]:
+    """Let a method that predicts from a table give lazy predictions of a Dask collection too."""
+
+    @wraps(method)
+    def predict(self: RuleEstimator, X: Any) -> Predictions:
+        return self._by_partition(X, method.__name__) if is_dask(X) else method(self, X)
+
+    return predict
 
 
 class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn has no types
@@ -82,7 +116,7 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
     pool_: CandidatePool
     n_jobs: int | None
     _target: str | None = None  # column of the target in X, which `predict` ignores
-    _target_name: str | None = None  # what people call the target
+    _target_name: str | None = None  # as reports and exports show it
 
     @abstractmethod
     def _learn(self, rows: Any) -> None:
@@ -105,13 +139,13 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
         """Return the candidates that `fit` finds in rows that were read."""
         return find_in_rows(rows, **self.search_parameters())
 
-    def _take_target(self, y: Any) -> None:
+    def _set_target(self, y: Any) -> None:
         self._target = y if isinstance(y, str) else None
         self._target_name = target_name(y)
 
     def fit_rows(self, rows: Rows) -> Self:
         """Find rules in rows that were read, and choose among them, as `fit` does."""
-        self._take(self.find_candidates(rows))
+        self._set_candidates(self.find_candidates(rows))
         self._learn(rows if rows.in_memory else None)
         return self
 
@@ -120,11 +154,11 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
         set_names(self, candidates.binning.names, named=candidates.named)
         self._target = None if target in candidates.binning.names else target
         self._target_name = target
-        self._take(candidates)
+        self._set_candidates(candidates)
         self._learn(rows)
         return self
 
-    def _take(self, candidates: Candidates) -> None:
+    def _set_candidates(self, candidates: Candidates) -> None:
         self.candidates_ = candidates
         self.pool_ = candidates.pool
 
@@ -133,19 +167,22 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
         check_is_fitted(self)
         return read_features(self, X, self._target)
 
-    def _by_partition(self, X: Any, method: Callable[..., AnyArray]) -> Any:
+    def _by_partition(self, X: Any, name: str) -> Any:
         """Return what a method predicts for each partition of a Dask collection."""
         check_is_fitted(self)
-        slim = copy(self)  # without what is large and not for predictions
-        for name in ("candidates_", "pool_", "problem_", "solution_", "fitted_"):
-            slim.__dict__.pop(name, None)
+        # Each task carries the model: without candidates and their statistics, which take some
+        # megabytes, it has some kilobytes.
+        slim, method = copy(self), getattr(type(self), name)
+        for attribute in ("candidates_", "pool_", "problem_", "solution_", "fitted_"):
+            slim.__dict__.pop(attribute, None)
         if hasattr(slim, "estimators_"):
             slim.estimators_ = {}
         columns = getattr(self, "feature_names_in_", None)
-        empty: Any = np.empty((1, self.n_features_in_))
+        row: Any = np.empty((1, self.n_features_in_))
         if columns is not None:
-            empty = {name: [np.nan] for name in columns.tolist()}
-        return predict_partitions(X, partial(method, slim), method(slim, empty)[:0])
+            row = {column: [np.nan] for column in columns.tolist()}
+        # Dask wants an empty result of the right type; that of one row, cut off, is.
+        return predict_partitions(X, partial(method, slim), method(slim, row)[:0])
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -182,7 +219,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         """
         self.check_parameters()
         rows = read_training(self, X, y, sample_weight, whole=self._needs_rows)
-        self._take_target(y)
+        self._set_target(y)
         return self.fit_rows(rows)
 
     def fit_candidates(
@@ -192,7 +229,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
 
         Where several models learn from the same rows, the search for rules, which takes most of
         the time, is done once: by `mossrules.estimators.candidates_for`, which finds those that
-        `fit` would find, or by `find_candidates`. Parameters of the search play no part here.
+        `fit` would find, or by `find_candidates`. Parameters of the search are not used here.
 
         Parameters
         ----------
@@ -203,14 +240,12 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         """
         return self._fit_candidates(candidates, target, rows)
 
+    @by_partition
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row; bit for bit that of `rules_`.
 
-        Those of a Dask collection are lazy, and one as well.
+        For a Dask collection it is one too, and lazy.
         """
-        if is_dask(X):
-            lazy: FloatArray = self._by_partition(X, type(self).predict)
-            return lazy
         table = self._features(X)  # which refuses a model that is not fitted
         return self.rules_.predict(table)
 
@@ -224,12 +259,12 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
 class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # sklearn has no types
     """A classifier whose log-odds are those of `rules_`.
 
-    Of two classes, the rules are for the second in `classes_`: `_learn` sets `rules_` from the
+    For two classes, the rules are for the second in `classes_`: `_learn` sets `rules_` from the
     candidates of a target that is 1 there and 0 elsewhere, with `link="logit"` and the outcome
-    `_outcome`. Of more classes, each has a learner of its own against all others, in `estimators_`,
+    `_outcome`. For more classes, each has a model of its own against all others, in `estimators_`,
     and `rules_` are `RuleSets`.
 
-    `class_weight`, where a learner has it, multiplies the weights of rows.
+    `class_weight`, where a classifier has it, multiplies the weights of rows.
     """
 
     rules_: RuleSet | RuleSets
@@ -257,8 +292,8 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         class_weight = getattr(self, "class_weight", None)
         how = {"of_classes": True, "class_weight": class_weight, "whole": self._needs_rows}
         rows = read_training(self, X, y, sample_weight, **how)
-        self._take_target(y)
-        self._take_classes(rows.classes)
+        self._set_target(y)
+        self._set_classes(rows.classes)
         if len(rows.classes) == 2:
             return self.fit_rows(rows.one_vs_rest(1))
         members = {
@@ -292,10 +327,10 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
                 f"classes has {len(classes)} labels, and candidates are those of two classes; "
                 "pass two, or call fit."
             )
-        self._take_classes(np.asarray(classes))
+        self._set_classes(np.asarray(classes))
         return self._fit_candidates(candidates, target, rows)
 
-    def _take_classes(self, classes: AnyArray) -> None:
+    def _set_classes(self, classes: AnyArray) -> None:
         self.classes_ = classes
         self._outcome = python_label(classes[1])
         if hasattr(self, "estimators_"):
@@ -330,27 +365,21 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
 
     # --- using ----------------------------------------------------------------------------------
 
+    @by_partition
     def decision_function(self, X: Any) -> FloatArray:
         """Return log-odds of the second class (rows,), or of each of several (rows, classes)."""
-        if is_dask(X):
-            lazy: FloatArray = self._by_partition(X, type(self).decision_function)
-            return lazy
         table = self._features(X)
         return self.rules_.decision_function(table)
 
+    @by_partition
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, in the order of `classes_`: (rows, classes)."""
-        if is_dask(X):
-            lazy: FloatArray = self._by_partition(X, type(self).predict_proba)
-            return lazy
         table = self._features(X)
         return self.rules_.predict_proba(table)
 
+    @by_partition
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row."""
-        if is_dask(X):
-            lazy: FloatArray = self._by_partition(X, type(self).predict)
-            return lazy
         totals = self.decision_function(X)
         codes = (totals > 0).astype(np.int64) if totals.ndim == 1 else totals.argmax(axis=1)
         return np.asarray(self.classes_[codes])
@@ -369,9 +398,60 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         """Share of each column of X in what the rules move; the mean over classes."""
         check_is_fitted(self)
         sets = [*self.rules_.values()] if isinstance(self.rules_, Mapping) else [self.rules_]
-        return np.asarray(np.mean([column_shares(each) for each in sets], axis=0))
+        return np.asarray(np.mean([column_shares(rules) for rules in sets], axis=0))
 
 
 def by_class(members: dict[Any, Any], name: str) -> dict[Any, Any]:
     """Return an attribute of the model of each class."""
     return {label: getattr(member, name) for label, member in members.items()}
+
+
+# --- tables, as scikit-learn wants them -----------------------------------------------------------
+
+
+def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, **how: Any) -> Rows:
+    """Return the rows to learn from; names and number of features are set on the estimator.
+
+    `how` goes to `read_rows`. Rows in files stay there, unless it says `whole`.
+    """
+    if getattr(y, "shape", ())[1:] == (1,):
+        warn_user(
+            "A column-vector y was passed when a 1d array was expected; pass y.ravel() instead.",
+            DataConversionWarning,
+        )
+    n_jobs = resolve_n_jobs(getattr(estimator, "n_jobs", None))
+    rows = read_rows(X, y, sample_weight, n_jobs=n_jobs, **how)
+    if nw.dependencies.is_into_dataframe(X):
+        # The frame itself: scikit-learn has a rule of its own for names that are not text.
+        features = without(X, y) if isinstance(y, str) else X
+        validate_data(estimator, features, reset=True, skip_check_array=True)
+    else:
+        set_names(estimator, [column.name for column in rows.columns], named=rows.named)
+    return rows
+
+
+def set_names(estimator: Any, names: Sequence[str], *, named: bool) -> None:
+    """Set the number of features on the estimator, and their names if they have any."""
+    estimator.n_features_in_ = len(names)
+    if named:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_  # of an earlier fit
+
+
+def read_features(estimator: Any, X: Any, target: str | None) -> Table:
+    """Return the columns of training; a column of the name `target` may be there beside them."""
+    names = getattr(estimator, "feature_names_in_", None)
+    X = scan_if_path(X, only=None if names is None else names.tolist())
+    if isinstance(X, Table) and X.parts:
+        table: Table = X if target is None else X.without(target)
+        return replace(table if names is None else table.select(names.tolist()), named=False)
+    if target is not None:
+        X = without(X, target)
+    table = Table.from_any(X)
+    if not isinstance(X, Mapping | Table):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+    if isinstance(X, Mapping) and hasattr(estimator, "feature_names_in_"):
+        table = table.select(estimator.feature_names_in_.tolist())
+    # From here on by position: the names agree, or there are none to go by.
+    return Table(table.columns, table.n_rows, named=False)

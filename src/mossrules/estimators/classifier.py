@@ -1,23 +1,28 @@
-"""`MossClassifier`: short, stable rule sets for classes, as a scikit-learn estimator."""
+"""`MossClassifier`: short, stable rule sets for classes, as a scikit-learn estimator.
+
+It differs from `MossRegressor` in the loss, and in that several classes have a model each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
-from mossrules.constraints import Constraint
 from mossrules.data.labels import check_class_weight
 from mossrules.estimators.base import RuleClassifier, by_class
 from mossrules.estimators.moss import MossEstimator
-from mossrules.learning.fit import FittedRules
 from mossrules.learning.log_loss import LogLoss
-from mossrules.learning.stability_levels import Stability, Ties
-from mossrules.solver import Status
-from mossrules.solver.options import Method
+from mossrules.solver.result import Status
+
+if TYPE_CHECKING:
+    from mossrules.constraints.kinds import Constraint
+    from mossrules.learning.fit import FittedRules
+    from mossrules.learning.stability_levels import Stability, Ties
+    from mossrules.solver.options import Method
 
 __all__ = ["MossClassifier"]
 

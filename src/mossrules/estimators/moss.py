@@ -1,4 +1,9 @@
-"""What `MossRegressor` and `MossClassifier` share: parameters, the choice, and the trade-off."""
+"""`MossRegressor`, and what it shares with `MossClassifier`: parameters, the fit, the trade-off.
+
+Parameters become `Settings`, the steps of `learning` do the work, and what they return becomes
+attributes. A new parameter is a line in the constructors (scikit-learn reads their signatures, so
+they are written out) and a field of the same name in `Settings`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,10 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
@@ -17,35 +23,42 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules import defaults
 from mossrules._display import model_html, write_report
 from mossrules._files import check_place
-from mossrules.constraints import Constraint
-from mossrules.data.rows import Rows
-from mossrules.estimators.base import RuleEstimator
+from mossrules.estimators.base import RuleEstimator, RuleRegressor
 from mossrules.evaluation.folds import split_rows
-from mossrules.evaluation.frontier_evaluation import FrontierEvaluation
 from mossrules.evaluation.trade_off import cross_validate
 from mossrules.exceptions import SolveLimitWarning, warn_user
-from mossrules.frontier import Frontier
-from mossrules.frontier.sweep import Listener
 from mossrules.learning.fit import FittedRules, Settings, choose_rules, fit_rules
-from mossrules.learning.objective import Objective
+from mossrules.learning.squared_error import SquaredError
 from mossrules.learning.stability_levels import (
     AUTO,
     Stability,
     Ties,
     read_shares,
 )
-from mossrules.solver import Snapshot, Solution
-from mossrules.solver.options import Method
-from mossrules.solver.problems.selection import SelectionProblem
 
-__all__ = ["MossEstimator"]
+if TYPE_CHECKING:
+    from mossrules.constraints.kinds import Constraint
+    from mossrules.data.rows import Rows
+    from mossrules.evaluation.frontier_evaluation import FrontierEvaluation
+    from mossrules.frontier.result import Frontier
+    from mossrules.frontier.sweep import Listener
+    from mossrules.learning.objective import Objective
+    from mossrules.solver.options import Method, Snapshot
+    from mossrules.solver.problems.selection import SelectionProblem
+    from mossrules.solver.problems.squared import Problem
+    from mossrules.solver.result import Solution
+
+__all__ = ["MossEstimator", "MossRegressor"]
 
 AUTO_POINTS = 11  # shares that "auto" looks at: from 1 to 0.5 in steps of 0.05
-AUTO_GAP = 0.01  # of its choices on folds
+
+# Of its solves on folds. 1 % of the loss is less than .01 of R2, while standard errors over folds
+# are about .04 (docs/choosing.md): a tighter proof would only take longer.
+AUTO_GAP = 0.01
 
 
 class MossEstimator(RuleEstimator):
-    """Chooses the best selection that is stable enough; a subclass says by which loss."""
+    """Chooses the rules that fit best among stable ones; a subclass says by which loss."""
 
     fitted_: FittedRules
     solution_: Solution
@@ -103,20 +116,12 @@ class MossEstimator(RuleEstimator):
 
     def settings(self) -> Settings:
         """Return what this estimator asks of a fit."""
+        shared = {field.name for field in fields(Settings)} & vars(self).keys()
         return Settings(
             objective=self._objective(),
-            max_rules=self.max_rules,
-            stability=self.stability,
-            ties=self.ties,
-            gamma=self.gamma,
-            solver=self.solver,
-            gap=self.gap,
-            time_limit=self.time_limit,
-            refit=self.refit,
-            constraints=self.constraints,
             search=self.search_parameters(),
             target=self._target_name,
-            n_jobs=self.n_jobs,
+            **{name: getattr(self, name) for name in shared},
         )
 
     def check_parameters(self) -> None:
@@ -127,7 +132,7 @@ class MossEstimator(RuleEstimator):
 
     @property
     def _needs_rows(self) -> bool:
-        return self.stability == AUTO
+        return self.stability == AUTO  # which takes folds of them
 
     def fit_rows(self, rows: Rows) -> Self:
         """Find rules in rows that were read, and choose among them, as `fit` does."""
@@ -276,7 +281,7 @@ class MossEstimator(RuleEstimator):
     # --- showing --------------------------------------------------------------------------------
 
     def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **how: Any) -> Any:
-        """Write one page, for any browser, on which to choose a point of the trade-off.
+        """Write the interactive report: a page for any browser to choose a point of the trade-off.
 
         The file stands alone: it needs no network, and no row of the data is in it.
 
@@ -302,3 +307,108 @@ class MossEstimator(RuleEstimator):
             unfitted: str = super()._html_repr()
             return unfitted
         return model_html(self)
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+class MossRegressor(MossEstimator, RuleRegressor):
+    """A few if-then rules that predict well and that you can expect to find again.
+
+    A forest of shallow trees proposes rules; the share of trees that contain a rule is its tree
+    frequency. Of all sets of at most `max_rules` rules that are stable enough, `fit` finds the one
+    that fits best, and proves it.
+
+    Numbers, booleans, strings and categories are used as they are, and values may be missing. The
+    same rows, in any order, and the same `random_state` give the same rules, bit for bit.
+
+    Parameters
+    ----------
+    max_rules : int, default=15
+        Most rules in the model.
+    stability : {"high", "medium", "low", "auto"} or float in (0, 1], default=0.8
+        The stability target: a share of the largest stability score that `max_rules` rules can
+        have, or the 3rd ("high") or the 40th ("medium") floor of the paper's sequence. "low" sets
+        no floor and uses the paper's approximate algorithm. "auto" cross-validates the shares 1,
+        0.95, ..., 0.5 and takes the most stable one whose mean R2 is within one standard error of
+        the best.
+    cv : int, splitter of scikit-learn, or pairs of training and test rows, default=5
+        Folds of "auto", as in `evaluate_frontier`; there are fewer where they would have fewer than
+        two rows each. For groups, pass pairs.
+    ties : {"keep", "drop"}, default="keep"
+        "drop" lowers `max_rules` where its last rule ties in count with the next, to leave out all
+        that tie, as the paper's authors do.
+    gamma : float or "auto", default="auto"
+        Larger gamma means less shrinkage of weights; "auto" is 30 over the number of rows.
+    n_trees, max_depth, n_bins, max_features
+        The forest: trees, their depth (1 to 6), bins of a numeric column, and share of the columns
+        that each split looks at. The paper has 500 trees, 10 bins and a third of the columns; what
+        the defaults rest on is in docs/estimator.md.
+    inner_nodes : bool, default=False
+        Whether the inner nodes of trees are candidates too: rules with fewer conditions, which
+        recur more often.
+    generator : "forest", "noisy-target", or a fitted ensemble, default="forest"
+        Where rules come from; see `find_candidates`. Wrap an ensemble of scikit-learn in
+        `FittedEnsemble` for cross-validation, which would clone, and so empty, a bare one.
+    solver : {"auto", "branch-and-bound", "cutting-plane", "coordinate-descent"}, default="auto"
+        The algorithm that chooses rules; see `mossrules.solver.solve`.
+    gap : float, default=1e-3
+        Largest optimality gap: how much better, relatively, another rule set could be.
+    time_limit : float or None, default=60.0
+        Seconds for choosing; a fit that needs more warns with `SolveLimitWarning`. "auto" has the
+        same time again for all of its folds.
+    refit : bool, default=True
+        Whether weights and intercept are fitted again to the chosen rules, without the shrinkage
+        that `gamma` causes.
+    constraints : list of constraints, optional
+        What the rule set has to keep to: features never to use, rules that must or must not be in
+        it, a number of rules per feature or of features in all, features that may only push one
+        way; see `mossrules.constraints`. Stability is then a share of what is possible under them,
+        and "low" is solved exactly where the approximate algorithm cannot keep to them.
+    random_state : int, NumPy generator or None, default=None
+        Seed of the forest; None is the seed 0.
+    n_jobs : int or None, default=None
+        Threads; None uses all cores. The result does not depend on it.
+    verbose : int, default=0
+        1 reports each step, 2 also where the search stands.
+
+    Attributes
+    ----------
+    rules_ : RuleSet
+        The model: rules, weights and intercept, to read, explain and export.
+    solution_ : Solution
+        The chosen rules with their certificate.
+    problem_ : Problem or None
+        What it solves, for `solution_.verify(problem_)`; None where there are no candidates.
+    candidates_ : Candidates
+        The rules to choose from, and their statistics.
+    pool_ : CandidatePool
+        The same rules with the trees that contain each.
+    evaluation_ : FrontierEvaluation
+        With "auto", what cross-validation has found at each share; not there where there are no
+        candidates.
+    frontier_ : Frontier
+        What stability costs: `frontier()`, computed when first asked for.
+    feature_importances_ : array of shape (n_features,)
+        Share of each column in the effects of the rules; see `RuleSet.feature_importances`.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : array of str
+        Their names, if X has names of text.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = MossRegressor(max_rules=5, random_state=0).fit(X, y)
+    >>> len(model.rules_), model.solution_.status.value
+    (5, 'optimal')
+    >>> looser = model.select(stability=0.5)  # other rules among the same candidates
+    >>> looser.score(X, y) > model.score(X, y)
+    True
+    """
+
+    problem_: Problem | None
+
+    def _objective(self) -> SquaredError:
+        return SquaredError()

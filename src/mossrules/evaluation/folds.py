@@ -1,7 +1,7 @@
 """Which rows are for training and which for testing, and the run over all folds.
 
-Every refit and every fold of the package goes through `FoldRun`: one way to share threads, to tell
-how far things are, and to stop.
+Every fold that this package fits goes through `FoldRun`: one way to share threads, to report
+progress, and to stop. What is done on a fold is a function that the caller passes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 from mossrules._common import Clock, check_integer
 from mossrules._deprecated import Renamed
 from mossrules._typing import AnyArray, FloatArray, IntArray
+from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter
 from mossrules.progress import telling
@@ -28,7 +29,7 @@ __all__ = ["EvaluationProgress", "FoldRun", "Listener", "Split", "split_rows"]
 Result = TypeVar("Result")
 Split = tuple[IntArray, IntArray]  # positions, among the rows to learn from, to train and to test
 
-FEWEST = 2  # rows to test: R2 of a single one is not defined
+MIN_ROWS = 2  # of a test set: R2 of a single row is not defined
 
 
 def split_rows(
@@ -36,12 +37,11 @@ def split_rows(
 ) -> list[Split]:
     """Return the training and test rows of each fold.
 
-    A number of folds deals out the rows, in the order of their numbers: that order
-    looks random but is the rows' own, so folds do not depend on the order in which rows were given.
-    Rows that are alike, and so repetitions of a row, come to different folds, as they mostly would
-    by chance. With groups, rows of a group stay together. To `stratify` is to deal out the rows of
-    each target by themselves, so that all folds have the same share of it. If there can be `fewer`
-    folds, there are as many as have enough rows to test.
+    A number of folds deals out the rows in turn, in their canonical order: it looks random but does
+    not depend on the order in which rows were given. Rows that are alike, and so repetitions of a
+    row, come to different folds, as they mostly would by chance. With groups, rows of a group stay
+    together. To `stratify` is to deal out the rows of each target by themselves, so that all folds
+    have the same share of it. If `fewer` folds will do, there are as many as have enough test rows.
 
     A splitter of scikit-learn, or pairs of positions, refer to rows in the order given.
     """
@@ -50,7 +50,8 @@ def split_rows(
         if groups is None:
             return _deal(rows.target, folds, fewer=fewer, stratify=stratify)
         cv = StratifiedGroupKFold(folds) if stratify else GroupKFold(folds)
-    if hasattr(cv, "split") and not isinstance(cv, str):
+    if hasattr(cv, "split") and not isinstance(cv, str):  # which text has too
+        # Splitters ask X for its number of rows; columns of ours they might not be able to read.
         cv = cv.split(np.empty((len(rows.given), 0)), rows.given, groups)
     if isinstance(cv, str) or not isinstance(cv, Iterable):
         raise InvalidParameter(
@@ -60,20 +61,22 @@ def split_rows(
     splits = [_read_split(rows, fold, pair) for fold, pair in enumerate(cv)]
     if len(splits) < 2:
         raise InvalidParameter(
-            f"The number of folds in cv is {len(splits)}; stability can be seen from two on."
+            f"The number of folds in cv is {len(splits)}; stability needs at least two."
         )
     return splits
 
 
 def _deal(target: FloatArray, folds: int, *, fewer: bool, stratify: bool) -> list[Split]:
     n_rows = len(target)
-    most = n_rows // FEWEST
-    if most < (2 if fewer else folds):
+    maximum = n_rows // MIN_ROWS
+    if maximum < (2 if fewer else folds):
         raise InvalidParameter(
-            f"cv is {folds}, and {n_rows} rows make {most} folds of {FEWEST} rows or more; add "
-            f"rows{', or ask for fewer folds' if most > 1 else ''}."
+            f"cv is {folds}, and {n_rows} rows make {maximum} folds of {MIN_ROWS} rows or more; "
+            f"add rows{', or ask for fewer folds' if maximum > 1 else ''}."
         )
-    folds = min(folds, most)
+    folds = min(folds, maximum)
+    # Dealt in turn, not drawn: that needs no seed, and copies of a row, which are neighbours in
+    # this order, are spread over the folds.
     order = np.argsort(target, kind="stable") if stratify else np.arange(n_rows)
     fold = np.empty(n_rows, dtype=np.int64)
     fold[order] = np.arange(n_rows) % folds
@@ -88,11 +91,13 @@ def _read_split(rows: Rows, fold: int, pair: Any) -> Split:
             f"Fold {fold} of cv is no pair of positions of training and test rows, from 0 to "
             f"{len(rows.given) - 1}; pass two arrays of integers."
         ) from error
+    # Rows are in canonical order here, repeated as whole weights say and without those of weight 0;
+    # `origin` is the position of each in the table as it was given.
     both = tuple(np.flatnonzero(np.isin(rows.origin, part)) for part in (train, test))
     for name, part in zip(("train", "test"), both, strict=True):
-        if len(part) < FEWEST:
+        if len(part) < MIN_ROWS:
             raise InvalidParameter(
-                f"Fold {fold} of cv has {len(part)} rows to {name}; it needs at least {FEWEST}."
+                f"Fold {fold} of cv has {len(part)} rows to {name}; it needs at least {MIN_ROWS}."
             )
     return both[0], both[1]
 
@@ -113,7 +118,7 @@ def _read_positions(part: Any, n_rows: int) -> AnyArray:
 
 @dataclass(frozen=True)
 class EvaluationProgress:
-    """Where an evaluation stands after a floor of a fold, or a method on a fold.
+    """Where an evaluation stands after a point of a fold, or a method on a fold.
 
     Examples
     --------
@@ -122,7 +127,7 @@ class EvaluationProgress:
     >>> X = {"age": range(24), "smoker": [False, True] * 12}
     >>> y = [1.0, 5.0, 1.0, 6.0] * 6
     >>> model = MossRegressor(2, max_depth=1, n_trees=20)
-    >>> found = evaluate({"MOSS": model}, X, y, cv=2, n_jobs=1, progress=print)
+    >>> evaluation = evaluate({"MOSS": model}, X, y, cv=2, n_jobs=1, progress=print)
     MOSS, fold 0, ... s
     MOSS, fold 1, ... s
     """
@@ -145,29 +150,33 @@ Listener = Callable[[EvaluationProgress], object]
 
 @dataclass
 class FoldRun:
-    """Folds being worked on, by threads of this process, and who wants to know how far they are.
+    """Folds being worked on by threads of this process, and the listeners to their progress.
 
-    Evaluations differ in what they do on a fold; in this they are all alike.
+    Threads, not processes: kernels release the GIL, and the table needs no copies. They go to
+    folds first, as these wait for each other least; what is left over each fold uses itself.
     """
 
-    folds: int
+    splits: Sequence[Split]
     steps: int  # of each fold
-    jobs: int  # folds at a time
+    n_jobs: int | None  # threads in all
     tell_all: Listener | None = None
     clock: Clock = field(default_factory=lambda: Clock(None))
     done: dict[int, int] = field(default_factory=dict)  # steps, by fold
     lock: Lock = field(default_factory=Lock)
     stop: Event = field(default_factory=Event)
 
-    def over(
-        self, work: Callable[[int, IntArray, IntArray], Result], splits: Sequence[Split]
-    ) -> list[Result]:
-        """Return what work makes of each fold; if one fails, the others are asked to stop."""
+    def __post_init__(self) -> None:
+        threads = resolve_n_jobs(self.n_jobs)
+        self.jobs = min(threads, len(self.splits))  # folds at a time
+        self.threads = threads // self.jobs  # of each fold
+
+    def map(self, work: Callable[[int, IntArray, IntArray], Result]) -> list[Result]:
+        """Return the result of `work` on each fold; if one fails, the others are asked to stop."""
         if self.jobs == 1:
-            return [work(fold, *split) for fold, split in enumerate(splits)]
+            return [work(fold, *split) for fold, split in enumerate(self.splits)]
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
-                tasks = [pool.submit(work, fold, *split) for fold, split in enumerate(splits)]
+                tasks = [pool.submit(work, fold, *split) for fold, split in enumerate(self.splits)]
                 return [task.result() for task in tasks]
             except BaseException:  # an interrupt too: the others must not go on
                 self.stop.set()
@@ -177,12 +186,12 @@ class FoldRun:
     @contextmanager
     def shown(self, listener: Listener | None, *, verbose: bool) -> Iterator[None]:
         """Tell a listener, and a line in the terminal, of each step while the block runs."""
-        total = self.folds * self.steps
+        total = len(self.splits) * self.steps
         with telling(listener, verbose=verbose, total=total, title="evaluation") as self.tell_all:
             yield
 
     def check(self) -> None:
-        """End the work on a fold if another one has failed."""
+        """End the work on a fold if another one has failed, as threads cannot be stopped."""
         if self.stop.is_set():
             raise KeyboardInterrupt
 
@@ -192,7 +201,7 @@ class FoldRun:
             self.done[fold] = self.done.get(fold, 0) + 1 if done is None else done
             progress = EvaluationProgress(
                 done=sum(self.done.values()),
-                total=self.folds * self.steps,
+                total=len(self.splits) * self.steps,
                 fold=fold,
                 seconds=self.clock.elapsed(),
                 method=method,

@@ -1,10 +1,13 @@
-"""What cross-validation has found about each point of the trade-off, and the choice among them."""
+"""What cross-validation has found about each point of the trade-off, and the choice among them.
+
+Values only: `trade_off.py` makes them. A new way to choose a point is a `SelectionCriterion` here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -12,14 +15,22 @@ from mossrules._common import check_choice
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
-from mossrules.data.table import Table
-from mossrules.evaluation.agreement import SAME_ROWS, Agreement, Estimate, Identity, Measure
+from mossrules.evaluation.agreement import (
+    MEASURES,
+    SAME_ROWS,
+    Agreement,
+    Estimate,
+    Identity,
+    Measure,
+)
 from mossrules.exceptions import InvalidParameter
-from mossrules.model.ruleset import RuleSet
-from mossrules.solver import Status
+from mossrules.solver.result import Status
+
+if TYPE_CHECKING:
+    from mossrules.data.table import Table
+    from mossrules.model.ruleset import RuleSet
 
 __all__ = [
-    "MEASURES",
     "EvaluatedPoint",
     "FoldPoint",
     "FrontierEvaluation",
@@ -29,7 +40,6 @@ __all__ = [
 
 SelectionCriterion = Literal["one-standard-error", "paired-standard-error", "best"]
 
-MEASURES: tuple[Measure, ...] = get_args(Measure)
 STOPPED = (Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED)
 
 
@@ -48,7 +58,7 @@ class FoldPoint:
     loss: float  #: H2 on the training rows
     gap: float  #: that is proven
     status: Status  #: how its solve ended
-    r2: float  #: on the test rows; NaN where no selection meets the conditions
+    r2: float  #: on the test rows; NaN where no rule set meets the conditions
     error: float  #: mean squared error there
     rules: RuleSet  #: the rule set
 
@@ -80,23 +90,25 @@ class EvaluatedPoint:
 
     @classmethod
     def of(
-        cls, index: int, found: Sequence[FoldPoint], agreement: Agreement, n_candidates: int
+        cls, index: int, folds: Sequence[FoldPoint], agreement: Agreement, n_candidates: int
     ) -> EvaluatedPoint:
         """Return the summary of the folds at one share."""
-        scores = np.array([each.r2 for each in found])
+        # A fold without a score makes the means NaN: over the others they would be of other rows
+        # than those of all other points.
+        scores = np.array([fold.r2 for fold in folds])
         return cls(
             index=index,
-            share=found[0].share,
-            stability=float(np.mean([each.stability for each in found])),
+            share=folds[0].share,
+            stability=float(np.mean([fold.stability for fold in folds])),
             r2=float(scores.mean()),
             r2_se=standard_error(scores),
-            error=float(np.mean([each.error for each in found])),
+            error=float(np.mean([fold.error for fold in folds])),
             rules=float(agreement.sizes.mean()),
-            optimal=sum(each.status is Status.OPTIMAL for each in found),
-            stopped=sum(each.status in STOPPED for each in found),
-            approximate=sum(each.status is Status.HEURISTIC for each in found),
+            optimal=sum(fold.status is Status.OPTIMAL for fold in folds),
+            stopped=sum(fold.status in STOPPED for fold in folds),
+            approximate=sum(fold.status is Status.HEURISTIC for fold in folds),
             **{measure: agreement.mean(measure) for measure in MEASURES},
-            # Read as thresholds, one rule of bins may be several.
+            # Candidates are counted by codes. By thresholds one of them may be several rules.
             nogueira=agreement.nogueira(max(1, n_candidates, agreement.distinct)),
         )
 
@@ -109,7 +121,7 @@ class EvaluatedPoint:
 
 @dataclass(frozen=True, eq=False)
 class FrontierEvaluation:
-    """Accuracy and stability out of sample, at each point of the trade-off.
+    """Accuracy and recurrence out of sample, at each point of the trade-off.
 
     `points` are in the order of their shares, the most stable first. `frame` has one row for each,
     `folds` one for each fold and point, `choose` picks one, and `plot` draws all.
@@ -121,12 +133,12 @@ class FrontierEvaluation:
     >>> X = {"age": range(24), "smoker": [False, True] * 12}
     >>> y = [1.0, 5.0, 1.0, 6.0] * 6
     >>> model = MossRegressor(2, max_depth=1, n_trees=20)
-    >>> found = evaluate_frontier(model, X, y, cv=3, points=[1, 0.5])
-    >>> found.choose()
+    >>> evaluation = evaluate_frontier(model, X, y, cv=3, points=[1, 0.5])
+    >>> evaluation.choose()
     EvaluatedPoint(share 1: R2 0.957 +- 0.012, Dice 1.000, 2 rules)
-    >>> found.results[0][0].rules.texts  # of the first fold, at the first point
+    >>> evaluation.results[0][0].rules.texts  # of the first fold, at the first point
     ['smoker is false', 'smoker is true']
-    >>> found.frame(backend="pandas")[["share", "dice", "rules"]]
+    >>> evaluation.frame(backend="pandas")[["share", "dice", "rules"]]
        share  dice  rules
     0    1.0   1.0    2.0
     1    0.5   1.0    2.0
@@ -152,10 +164,10 @@ class FrontierEvaluation:
     ) -> FrontierEvaluation:
         """Return the evaluation of what the folds have found."""
         points = []
-        for index, found in enumerate(zip(*results, strict=True)):
-            sets = [each.rules for each in found]
+        for index, folds in enumerate(zip(*results, strict=True)):
+            sets = [fold.rules for fold in folds]
             agreement = Agreement.of(sets, identity=identity, X=table, overlap=overlap)
-            points.append(EvaluatedPoint.of(index, found, agreement, n_candidates))
+            points.append(EvaluatedPoint.of(index, folds, agreement, n_candidates))
         return cls(tuple(points), tuple(map(tuple, results)), n_candidates, gap, seconds)
 
     # --- figures --------------------------------------------------------------------------------
@@ -168,7 +180,7 @@ class FrontierEvaluation:
     @property
     def scores(self) -> FloatArray:
         """R2 on the test rows: (folds, points)."""
-        return np.array([[each.r2 for each in fold] for fold in self.results])
+        return np.array([[point.r2 for point in fold] for fold in self.results])
 
     @property
     def n_folds(self) -> int:
@@ -187,7 +199,7 @@ class FrontierEvaluation:
     # --- choosing -------------------------------------------------------------------------------
 
     def choose(self, rule: SelectionCriterion = "one-standard-error") -> EvaluatedPoint:
-        """Return the point that a rule picks; its `share` is what `MossRegressor` takes.
+        """Return the point that a criterion selects, with the `share` to pass to `MossRegressor`.
 
         Parameters
         ----------
@@ -195,30 +207,31 @@ class FrontierEvaluation:
             * "one-standard-error": of all points whose mean R2 is within one standard error of the
               best mean (that of the best point, over the folds), the most stable.
             * "paired-standard-error": likewise, with the standard error of the difference between
-              the two in the same fold. Folds differ in difficulty for all points alike; this rule
-              leaves that out, and so gives up less accuracy.
+              the two in the same fold. Folds differ in difficulty for all points alike; this leaves
+              that out, and so gives up less accuracy.
             * "best": the point with the best mean R2, the most stable of those if there are more.
         """
         check_choice("rule", rule, get_args(SelectionCriterion))
         if not self._is_scored:
             raise InvalidParameter(
-                "No point has a selection in all folds; ask for lower shares, or relax constraints."
+                "No point has a rule set in all folds; ask for lower shares, or relax constraints."
             )
         scores, means = self.scores, self.scores.mean(axis=0)
         best = int(np.nanargmax(means))
         behind = scores[:, [best]] - scores
         allowed = {
             "one-standard-error": np.full(len(means), self.points[best].r2_se),
-            "paired-standard-error": np.array([standard_error(each) for each in behind.T]),
+            "paired-standard-error": np.array([standard_error(losses) for losses in behind.T]),
             "best": np.zeros(len(means)),
         }[rule]
-        # NaN compares as false: points without a score are never chosen.
+        # Points are in order, so the first is the most stable. NaN compares as false: points
+        # without a score are never chosen.
         within = means[best] - means <= allowed
         return self.points[int(np.argmax(within))]
 
     @property
     def _is_scored(self) -> bool:
-        """Whether some point has a selection in all folds."""
+        """Whether some point has a rule set in all folds."""
         return not all(np.isnan(point.r2) for point in self.points)
 
     # --- showing --------------------------------------------------------------------------------
@@ -233,32 +246,33 @@ class FrontierEvaluation:
         point is `chosen` by "one-standard-error".
         """
         chosen = self.choose() if self._is_scored else None
-        names = ("share", "stability", "r2", "r2_se", "error")
-        rows = [
-            {
-                **{name: getattr(point, name) for name in names},
-                "dice": point.dice.estimate,
-                "dice_lower": point.dice.lower,
-                "dice_upper": point.dice.upper,
-                **{name: float(getattr(point, name)) for name in MEASURES[1:]},
-                "nogueira": point.nogueira.estimate,
-                **{name: getattr(point, name) for name in ("rules", "optimal", "stopped")},
-                "approximate": point.approximate,
-                "chosen": point is chosen,
-            }
-            for point in self.points
-        ]
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
+        def of(*names: str) -> dict[str, list[Any]]:
+            return {name: [getattr(point, name) for point in self.points] for name in names}
+
+        columns = {
+            **of("share", "stability", "r2", "r2_se", "error"),
+            "dice": [point.dice.estimate for point in self.points],
+            "dice_lower": [point.dice.lower for point in self.points],
+            "dice_upper": [point.dice.upper for point in self.points],
+            **{
+                name: [*map(float, values)]
+                for name, values in of(*MEASURES[1:], "nogueira").items()
+            },
+            **of("rules", "optimal", "stopped", "approximate"),
+            "chosen": [point is chosen for point in self.points],
+        }
+        return make_frame(columns, backend)
 
     def folds(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each fold and point."""
         names = ("fold", "share", "stability", "loss", "gap", "r2", "error")
-        found = [each for fold in self.results for each in fold]
+        points = [point for fold in self.results for point in fold]
         columns: dict[str, list[Any]] = {
-            name: [getattr(each, name) for each in found] for name in names
+            name: [getattr(point, name) for point in points] for name in names
         }
-        columns["status"] = [each.status.value for each in found]
-        columns["rules"] = [len(each.rules) for each in found]
+        columns["status"] = [point.status.value for point in points]
+        columns["rules"] = [len(point.rules) for point in points]
         return make_frame(columns, backend)
 
     def plot(
@@ -268,7 +282,7 @@ class FrontierEvaluation:
         measure: Measure | Literal["nogueira"] = "dice",
         rule: SelectionCriterion = "one-standard-error",
     ) -> Any:
-        """Draw stability against R2 with matplotlib, and return the `EvaluationDisplay`.
+        """Draw recurrence against R2, and return the `EvaluationDisplay` of matplotlib.
 
         Parameters
         ----------

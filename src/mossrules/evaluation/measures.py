@@ -1,4 +1,8 @@
-"""Measures of agreement between two rule sets, or among those of many runs."""
+"""Measures of agreement between two rule sets, or among those of many runs, as users call them.
+
+Each builds an `Agreement` and reads one number of it: formulas stand in `agreement.py` alone. The
+signatures are written out, alike in each, so that editors and `help` show the parameters.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ import numpy as np
 from mossrules._common import check_choice, check_number
 from mossrules._typing import AnyArray, IntArray
 from mossrules.evaluation.agreement import (
+    ROUNDING,
     SAME_ROWS,
     Agreement,
     Estimate,
@@ -65,7 +70,7 @@ def dice(
     >>> dice({"a", "b", "c"}, {"b", "c", "d"})
     0.6666666666666666
     """
-    return _between("dice", a, b, identity=identity, X=X, overlap=overlap)
+    return _similarity("dice", [a, b], identity=identity, X=X, overlap=overlap)
 
 
 def jaccard(
@@ -83,7 +88,7 @@ def jaccard(
     >>> jaccard({"a", "b", "c"}, {"b", "c", "d"})
     0.5
     """
-    return _between("jaccard", a, b, identity=identity, X=X, overlap=overlap)
+    return _similarity("jaccard", [a, b], identity=identity, X=X, overlap=overlap)
 
 
 def ochiai(
@@ -101,7 +106,7 @@ def ochiai(
     >>> ochiai({"a", "b", "c", "d"}, {"b"})
     0.5
     """
-    return _between("ochiai", a, b, identity=identity, X=X, overlap=overlap)
+    return _similarity("ochiai", [a, b], identity=identity, X=X, overlap=overlap)
 
 
 def pog(
@@ -121,14 +126,11 @@ def pog(
     >>> pog({"a", "b", "c", "d"}, {"b"}), pog({"b"}, {"a", "b", "c", "d"})
     (0.25, 1.0)
     """
-    return _between("pog", a, b, identity=identity, X=X, overlap=overlap)
+    return _similarity("pog", [a, b], identity=identity, X=X, overlap=overlap)
 
 
-def _between(
-    measure: Measure, a: Rules, b: Rules, *, identity: Identity, X: Any, overlap: float
-) -> float:
-    agreement = Agreement.of([a, b], identity=identity, X=X, overlap=overlap)
-    return float(agreement.similarity(measure)[0, 1])
+def _similarity(measure: Measure, rule_sets: list[Rules], **same: Any) -> float:
+    return float(Agreement.of(rule_sets, **same).similarity(measure)[0, 1])
 
 
 # --- several rule sets ----------------------------------------------------------------------------
@@ -149,12 +151,10 @@ def empirical_stability(
 
     The paper prints the factor of its mean upside down; the mean over pairs is meant, and is here.
 
-    For the standard error, runs are drawn anew with replacement. A run that is drawn twice makes a
+    For the standard error, runs are drawn again with replacement. A run that is drawn twice makes a
     pair with itself, whose agreement says nothing: such pairs are left out of the mean. The
-    interval is as many standard errors wide as Student's t asks for, cut at 0 and 1. (Percentiles
-    of the resampled means of ten runs were seen to cover 90 to 94 % where 95 % was asked for; this
-    covers 92 to 98 %.)
-    From two runs neither can be had, and they are NaN.
+    interval has the width that Student's t asks for, cut at 0 and 1. Two runs are too few for
+    either, which are then NaN.
 
     Parameters
     ----------
@@ -256,25 +256,25 @@ def consistent_rules(
     if check_number("share", share) > 1:
         raise InvalidParameter(f"share is {share!r}; pass a part of the runs in (0, 1].")
     check_choice("identity", identity, ("codes", "thresholds"))
-    runs = [keys(rules, identity) for rules in read_runs(rule_sets, least=1)]
+    runs = [keys(rules, identity) for rules in read_runs(rule_sets, minimum=1)]
     times = Counter(rule for run in runs for rule in run)
-    # A share of the runs may come out a rounding error above a whole number.
-    needed = share * len(runs) * (1.0 - 1e-12)
-    found = [rule for rule, count in times.items() if count >= needed]
-    found.sort(key=lambda rule: (-times[rule], _order(rule)))
-    return {rule: times[rule] / len(runs) for rule in found}
+    needed = share * len(runs) * ROUNDING
+    frequent = [rule for rule, count in times.items() if count >= needed]
+    frequent.sort(key=lambda rule: (-times[rule], _order(rule)))
+    return {rule: times[rule] / len(runs) for rule in frequent}
 
 
 def _is_matrix(rule_sets: object) -> bool:
     """Tell an array, or lists of zeros and ones, from rule sets."""
+    # Lists of the rules 0 and 1 look the same; who has those can pass sets.
     if isinstance(rule_sets, list | tuple) and all(isinstance(run, list) for run in rule_sets):
-        return any(rule_sets) and all(each in (0, 1) for run in rule_sets for each in run)
+        return any(rule_sets) and all(entry in (0, 1) for run in rule_sets for entry in run)
     return hasattr(rule_sets, "__array__")
 
 
 def _read_indicators(matrix: Any) -> IntArray:
     if isinstance(matrix, list | tuple) and len({len(row) for row in matrix}) > 1:
-        matrix = ()
+        matrix = ()  # NumPy's own error on ragged lists would not say what is wanted
     values = np.asarray(matrix)
     if values.ndim != 2 or len(values) < 2 or not np.isin(values, (0, 1)).all():
         raise InvalidParameter(
@@ -285,5 +285,5 @@ def _read_indicators(matrix: Any) -> IntArray:
 
 
 def _order(rule: Any) -> tuple[Any, ...]:
-    """Return what settles the order of rules that were found as often."""
+    """Return what settles the order of rules that are equally frequent."""
     return getattr(rule, "sort_key", (str(rule),))

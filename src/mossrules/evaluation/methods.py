@@ -1,10 +1,16 @@
-"""Methods to compare: what each is, and what it makes of the rows of a fold."""
+"""Methods to compare: what each is, what it makes of the rows of a fold, and how that is scored.
+
+Any estimator of scikit-learn is a method. Those of this package (`RuleMethod`) choose among
+candidate rules, which they share. A new metric is a name in `results.METRICS` and a line in
+`score_numbers` or `score_classes`.
+"""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from time import perf_counter
 from typing import Any
@@ -12,43 +18,49 @@ from typing import Any
 import joblib
 import narwhals as nw
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.metrics import (
+    brier_score_loss,
+    log_loss,
+    mean_squared_error,
+    r2_score,
+    roc_auc_score,
+)
 
 from mossrules._common import cached_property
-from mossrules._typing import AnyArray, IntArray
+from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
 from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import target_name, without
-from mossrules.evaluation.metrics import score_classes, score_numbers
-from mossrules.evaluation.results import FAILED, MethodFold
+from mossrules.evaluation.results import FAILED, NAN, MethodFold, Task
 from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
-from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.fit import find_in_rows
 from mossrules.learning.method import RuleMethod
 from mossrules.model.ruleset import RuleSet
-from mossrules.solver import Status
+from mossrules.solver.result import Status
 
-__all__ = ["Fold", "Method", "Source", "check_prepare", "read_methods"]
+__all__ = ["Fold", "Method", "Source", "check_prepare", "read_methods", "task_of"]
 
 # What a method can run into because of its data or its settings: values it cannot use, sums that
 # overflow, matrices that cannot be inverted (a ValueError in NumPy), columns it looks for in vain,
-# no convergence, no memory, a package that is not installed (a MossError here). It is then a row
-# that says so. Mistakes in the program of a method (names, attributes, assertions), interrupts and
-# trouble with files are not among them, and end the run.
+# no convergence, no memory, a package that is not installed (a MossError here). It is then listed
+# as failed. Mistakes in the program of a method (names, attributes, assertions), interrupts and
+# trouble with files are not among them, and end the run: an `except Exception` would hide them.
 FAILURES = (
     MossError, ValueError, TypeError, ArithmeticError, LookupError, RuntimeError, MemoryError,
 )  # fmt: skip
-NO_MATTER = ("n_jobs", "verbose")  # parameters on which no result depends
+IRRELEVANT = ("n_jobs", "verbose")  # parameters on which no result depends
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method under its name; `seed` is where its folds begin to count, where it is known."""
+    """A method under its name."""
 
     name: str
     estimator: Any
-    seed: int | None
-    varies: bool = False  # from fold to fold
+    seed: int | None  # on the first fold; None where it is not known
+    varies: bool = False  # whether the seed is one more on each fold
 
     @property
     def is_ours(self) -> bool:
@@ -57,7 +69,7 @@ class Method:
 
     @cached_property
     def settings(self) -> str:
-        """The method as one would write it down."""
+        """The method as it is written in Python."""
         if isinstance(self.estimator, BaseEstimator):
             return " ".join(self.estimator.__repr__(N_CHAR_MAX=10_000).split())
         return repr(self.estimator)
@@ -68,7 +80,7 @@ class Method:
         kind = f"{type(self.estimator).__module__}.{type(self.estimator).__qualname__}"
         source = self.estimator if self.is_ours else clone(self.estimator)
         parameters = source.get_params(deep=False)
-        kept = {name: value for name, value in parameters.items() if name not in NO_MATTER}
+        kept = {name: value for name, value in parameters.items() if name not in IRRELEVANT}
         if self.is_ours:
             kept["random_state"] = self.seed
         try:
@@ -88,9 +100,9 @@ class Method:
     def fresh(self, n_jobs: int) -> Any:
         """Return one that is not fitted, for a single fold."""
         if not self.is_ours:
-            found = clone(self.estimator)
+            copy = clone(self.estimator)
             fixed = self.seed is None or not self.varies
-            return found if fixed else found.set_params(random_state=self.seed)
+            return copy if fixed else copy.set_params(random_state=self.seed)
         # Not a clone, which would empty a fitted ensemble that is the source of rules.
         parameters = self.estimator.get_params(deep=False)
         parameters |= {"random_state": self.seed, "n_jobs": n_jobs}
@@ -104,17 +116,17 @@ def read_methods(estimators: Any, *, vary: bool = False) -> list[Method]:
     if not isinstance(estimators, Mapping):
         raise UnsupportedType(
             f"methods is a {type(estimators).__name__}; pass a dict from names to estimators, "
-            '{"MOSS": MossRegressor()} say.'
+            'such as {"MOSS": MossRegressor()}.'
         )
     if not estimators:
         raise InvalidParameter("methods is empty; pass at least one, with its name.")
     seeds: dict[int, int] = {}  # a generator that several methods have gives all the same seed
-    found = []
+    methods = []
     for name, estimator in estimators.items():
         if not isinstance(name, str) or not name:
             raise InvalidParameter(f"methods has the name {name!r}; names are text.")
         needed = ("fit", "predict", "get_params")
-        if isinstance(estimator, type) or not all(hasattr(estimator, each) for each in needed):
+        if isinstance(estimator, type) or not all(map(partial(hasattr, estimator), needed)):
             raise UnsupportedType(
                 f"The method {name!r} is {estimator!r}; pass an estimator with fit and predict, "
                 "that is MossRegressor() and not MossRegressor."
@@ -124,16 +136,32 @@ def read_methods(estimators: Any, *, vary: bool = False) -> list[Method]:
             estimator.check_parameters()
             seed = seeds.setdefault(id(seed), resolve_seed(seed))
         known = int(seed) if isinstance(seed, int | np.integer) else None
-        found.append(Method(name, estimator, known, vary))
-    return found
+        methods.append(Method(name, estimator, known, vary))
+    return methods
+
+
+def task_of(methods: Sequence[Method]) -> Task:
+    """Return what methods predict, which has to be the same for all of them."""
+    by_task: dict[Task, list[str]] = {"regression": [], "classification": []}
+    for method in methods:
+        by_task["classification" if is_classifier(method.estimator) else "regression"].append(
+            method.name
+        )
+    numbers, classes = by_task["regression"], by_task["classification"]
+    if numbers and classes:
+        raise InvalidParameter(
+            f"methods has a classifier, {classes[0]!r}, and a regressor, {numbers[0]!r}; evaluate "
+            "them apart, as a target is either classes or numbers."
+        )
+    return "classification" if classes else "regression"
 
 
 def check_prepare(prepare: Any, checkpoint: Any) -> None:
-    """Refuse what is no transformer, and one whose part in a record could not be told."""
+    """Refuse what is no transformer; and any, with a record, which cannot recognise it later."""
     if prepare is None:
         return
     needed = ("fit", "transform", "get_params")
-    if isinstance(prepare, type) or not all(hasattr(prepare, each) for each in needed):
+    if isinstance(prepare, type) or not all(map(partial(hasattr, prepare), needed)):
         raise UnsupportedType(
             f"prepare is {prepare!r}; pass a transformer with fit and transform, or None."
         )
@@ -187,7 +215,10 @@ class _Search:
 
 @dataclass(frozen=True)
 class Fold:
-    """The rows of a fold, and candidates that its methods share."""
+    """The rows of a fold, and the candidates that its methods share.
+
+    Sharing is quicker, as the search takes most of the time, and fairer: only the choice differs.
+    """
 
     number: int
     rows: Rows  # all of them
@@ -195,16 +226,15 @@ class Fold:
     test: IntArray
     source: Source
     n_jobs: int
-    _searches: dict[tuple[object, ...], _Search] = field(default_factory=dict)
+    _searches: dict[tuple[object, ...], _Search] = field(default_factory=dict)  # by parameters
 
     @cached_property
     def training(self) -> Rows:
-        """The rows to learn from, in an order of their own."""
+        """The rows to learn from, in canonical order."""
         if self.source.prepare is None:
             return self.rows.take(self.train)
         weights = None if self.rows.weights is None else self.rows.weights[self.train]
-        seen = self._seen(self.train)
-        return read_rows(seen, self.rows.target[self.train], weights)
+        return read_rows(self._seen(self.train), self.rows.target[self.train], weights)
 
     @cached_property
     def _prepared(self) -> Any:
@@ -237,32 +267,29 @@ class Fold:
         begun = perf_counter()
         if search is not None:
             classes = self.source.classes
-            how = {} if classes is None else {"classes": classes}
+            labels = {} if classes is None else {"classes": classes}
             target, rows = self.source.target, self.training
-            model.fit_candidates(search.candidates, target=target, rows=rows, **how)
+            model.fit_candidates(search.candidates, target=target, rows=rows, **labels)
         else:
             self._fit(model)
         seconds = perf_counter() - begun
         status = getattr(getattr(model, "solution_", None), "status", None)
         if status is Status.INTERRUPTED:
             raise KeyboardInterrupt  # which a choice takes for a wish to have what there is
-        scores = self._score(model)
-        rules = getattr(model, "rules_", None)
-        rules = rules if isinstance(rules, RuleSet) else None
-        pool = getattr(model, "pool_", None)
-        names = search.names if search is not None else None
-        if names is None and isinstance(pool, CandidatePool):
-            names = _names(pool)
+        rules, pool = getattr(model, "rules_", None), getattr(model, "pool_", None)
+        candidates = None if search is None else search.names
+        if candidates is None and isinstance(pool, CandidatePool):
+            candidates = _names(pool)
         return MethodFold(
             method=method.name,
             fold=self.number,
             status=getattr(status, "value", "fitted"),
             seed=method.seed,
-            scores=scores,
+            scores=self._score(model),
             seconds=seconds,
-            search_seconds=float("nan") if search is None else search.seconds,
-            rules=rules,
-            candidates=names,
+            search_seconds=NAN if search is None else search.seconds,
+            rules=rules if isinstance(rules, RuleSet) else None,
+            candidates=candidates,
         )
 
     def _can_share(self, model: Any) -> bool:
@@ -281,6 +308,7 @@ class Fold:
         if model.has_own_candidates:
             return self._timed(lambda: model.find_candidates(self.training))
         parameters = model.search_parameters()
+        # A generator need not be hashable. Its method holds it, so the id stays that of one object.
         key = tuple(
             (name, value if isinstance(value, int | float | str | tuple) else id(value))
             for name, value in sorted(parameters.items())
@@ -317,7 +345,76 @@ class Fold:
 
 
 def _names(pool: CandidatePool) -> frozenset[str]:
-    """Return short names of rules, which tell whether those of two folds are the same."""
+    """Return short names of rules, which tell whether those of two folds are the same.
+
+    The candidates of all folds are only counted: 8 bytes for each do, and a record stays small.
+    """
     return frozenset(
         blake2b(repr(rule.sort_key).encode(), digest_size=8).hexdigest() for rule in pool.rules
     )
+
+
+# --- metrics --------------------------------------------------------------------------------------
+
+
+def score_numbers(
+    target: FloatArray, predicted: AnyArray, weights: FloatArray | None
+) -> dict[str, float]:
+    """Return R2 and the mean squared error."""
+    return {
+        "r2": float(r2_score(target, predicted, sample_weight=weights)),
+        "error": float(mean_squared_error(target, predicted, sample_weight=weights)),
+    }
+
+
+def score_classes(
+    model: Any, X: Any, codes: IntArray, classes: AnyArray, weights: FloatArray | None
+) -> dict[str, float]:
+    """Return the metrics of a classifier; `codes` are positions among all classes.
+
+    For more than two classes, AUC is the mean over classes of each against all others, and the
+    Brier score adds up over classes, while for two it is that of the second, as in scikit-learn. A
+    model without `predict_proba` has an AUC by `decision_function`, and no log-loss or Brier score.
+    """
+    hits = np.asarray(model.predict(X)) == classes[codes]
+    scores = {
+        "auc": NAN,
+        "log_loss": NAN,
+        "balanced_accuracy": _balanced_accuracy(codes, hits, weights),
+        "brier": NAN,
+    }
+    known = np.asarray(model.classes_)
+    if hasattr(model, "predict_proba"):
+        # A class without training rows in this fold is one that the model gives no chance.
+        chances = np.zeros((len(codes), len(classes)))
+        chances[:, np.searchsorted(classes, known)] = model.predict_proba(X)
+        everyone = {"labels": np.arange(len(classes)), "sample_weight": weights}
+        scores["log_loss"] = float(log_loss(codes, chances, **everyone))
+        scores["brier"] = float(brier_score_loss(codes, chances, **everyone))
+    elif hasattr(model, "decision_function") and len(known) == len(classes):
+        chances = np.asarray(model.decision_function(X))
+        chances = np.column_stack([-chances, chances]) if chances.ndim == 1 else chances
+    else:
+        return scores
+    return {**scores, "auc": _auc(codes, chances, weights)}
+
+
+def _balanced_accuracy(codes: IntArray, hits: BoolArray, weights: FloatArray | None) -> float:
+    """Return the mean, over classes with test rows, of the share that is predicted right."""
+    totals = np.bincount(codes, weights)
+    right = np.bincount(codes, hits if weights is None else hits * weights)
+    return float(np.mean(right[totals > 0] / totals[totals > 0]))
+
+
+def _auc(codes: IntArray, chances: FloatArray, weights: FloatArray | None) -> float:
+    """Return the area under the curve, the mean over classes if there are more than two."""
+    n_classes = chances.shape[1]
+    if len(np.unique(codes)) < n_classes:
+        return NAN  # no pair of rows to rank where a class has no test rows
+    # roc_auc_score(multi_class="ovr") refuses scores that do not add up to 1, as those of a
+    # `decision_function` do not.
+    areas = [
+        float(roc_auc_score(codes == code, chances[:, code], sample_weight=weights))
+        for code in (range(n_classes) if n_classes > 2 else [1])
+    ]
+    return float(np.mean(areas))

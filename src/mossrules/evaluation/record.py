@@ -1,7 +1,10 @@
-"""The checkpoint of an evaluation: what methods have made of folds.
+"""The checkpoint of an evaluation: what methods have made of folds, in a file.
 
 It belongs to one table, dealt out to folds in one way. It has a hash of both, and one of each
 method: methods may join later, but one that is in it has to be the same.
+
+Keys of the file are of its format, not of the code: methods are called "learner" in it, so that
+files of earlier releases still load. To change a key, raise `VERSION`.
 """
 
 from __future__ import annotations
@@ -22,15 +25,14 @@ from mossrules.data.columns import NUMBERS
 from mossrules.data.rows import Rows
 from mossrules.evaluation.folds import Split
 from mossrules.evaluation.methods import Method
-from mossrules.evaluation.metrics import METRICS
-from mossrules.evaluation.results import MethodFold
+from mossrules.evaluation.results import METRICS, MethodFold
 from mossrules.exceptions import InvalidFile
 from mossrules.model.ruleset import RuleSet
 
 __all__ = ["Record"]
 
 FORMAT, VERSION = "mossrules evaluation", 1
-FIGURES = ("seconds", "search_seconds")
+TIMES = ("seconds", "search_seconds")
 
 
 @dataclass
@@ -58,11 +60,11 @@ class Record:
         if file.path.exists():
             record._read()
         else:
-            record._write()  # if that cannot be done, better to know it now
+            record._write()  # a path that cannot be written to is refused before any work
         return record
 
     def find(self, method: str, fold: int) -> MethodFold | None:
-        """Return what is known; a method that failed may try again."""
+        """Return what is known; a method that failed is tried again."""
         known = self.results.get((method, fold))
         return None if known is None or known.failed else known
 
@@ -73,8 +75,8 @@ class Record:
             self._write()
 
     def _write(self) -> None:
-        # Methods that look for rules alike share their candidates, some hundred texts for each
-        # fold: they are there once, under a hash.
+        # Methods with the same search share their candidates, some hundred names for each fold:
+        # they are in the file once, under a hash.
         pools: dict[str, list[str]] = {}
         self.file.write({
             "data": self.data,
@@ -102,7 +104,7 @@ class Record:
 
 
 def _to_dict(result: MethodFold, pools: dict[str, list[str]]) -> dict[str, Any]:
-    """Return a result as content of the file; candidates that several share are there once."""
+    """Return a result as content of the file; candidates go into `pools`, by their hash."""
     key = None
     if result.candidates is not None:
         names = sorted(result.candidates)
@@ -115,7 +117,7 @@ def _to_dict(result: MethodFold, pools: dict[str, list[str]]) -> dict[str, Any]:
         "failure": result.failure,
         "seed": result.seed,
         **result.scores,
-        **{name: getattr(result, name) for name in FIGURES},
+        **{name: getattr(result, name) for name in TIMES},
         "rules": None if result.rules is None else json.loads(result.rules.to_json()),
         "candidates": key,
     }
@@ -130,7 +132,7 @@ def _from_dict(content: Mapping[str, Any], pools: Mapping[str, frozenset[str]]) 
         failure=None if failure is None else str(failure),
         seed=None if content["seed"] is None else read_count(content["seed"]),
         scores={} if failure is not None else _scores(content),
-        **{name: float(read_number(content[name])) for name in FIGURES},
+        **{name: float(read_number(content[name])) for name in TIMES},
         rules=None if rules is None else RuleSet.from_json(json.dumps(rules)),
         candidates=None if key is None else pools[key],
     )
@@ -145,6 +147,8 @@ def _scores(content: Mapping[str, Any]) -> dict[str, float]:
 
 def _fingerprint(rows: Rows, splits: Sequence[Split]) -> str:
     """Return a hash of a table, its target, its weights and its folds, in any order of the rows."""
+    # Not of the file or the frame: values decide, in canonical order, so that a table read again,
+    # sorted otherwise or from another library, resumes the same run.
     digest = sha256(repr((len(rows.target), rows.table.named)).encode())
     for column in rows.table.columns:
         digest.update(repr((column.name, column.kind.value, column.levels)).encode())

@@ -1,10 +1,14 @@
-"""What methods have made of the folds of a table: accuracy and stability, side by side."""
+"""What methods have made of the folds of a table: accuracy and recurrence, side by side.
+
+Values only: nothing here fits. `Evaluation.frame` has what happened, `Evaluation.summary` what
+follows. Both come as lists too (`columns`, `summary_columns`), for programs without data frames.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.stats import rankdata
@@ -14,17 +18,51 @@ from mossrules._deprecated import Renamed
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
-from mossrules.data.table import Table, did_you_mean
-from mossrules.evaluation.agreement import SAME_ROWS, Agreement, Estimate, Identity, Measure
-from mossrules.evaluation.frontier_evaluation import MEASURES, standard_error
-from mossrules.evaluation.metrics import LABELS, LARGER_IS_BETTER, METRICS
+from mossrules.data.table import did_you_mean
+from mossrules.evaluation.agreement import (
+    MEASURES,
+    SAME_ROWS,
+    Agreement,
+    Estimate,
+    Identity,
+    Measure,
+)
+from mossrules.evaluation.frontier_evaluation import standard_error
 from mossrules.exceptions import InvalidParameter
-from mossrules.model.ruleset import RuleSet
 
-__all__ = ["FAILED", "Evaluation", "MethodFold", "MethodSummary"]
+if TYPE_CHECKING:
+    from mossrules.data.table import Table
+    from mossrules.model.ruleset import RuleSet
 
+__all__ = [
+    "FAILED",
+    "LABELS",
+    "METRICS",
+    "NAN",
+    "Evaluation",
+    "MethodFold",
+    "MethodSummary",
+    "Task",
+]
+
+Task = Literal["regression", "classification"]
 NAN = float("nan")
 FAILED = "failed"
+
+# The first of each is the one that methods are ranked by, unless another is asked for.
+METRICS: dict[Task, tuple[str, ...]] = {
+    "regression": ("r2", "error"),
+    "classification": ("auc", "log_loss", "balanced_accuracy", "brier"),
+}
+LABELS = {
+    "r2": "R2",
+    "error": "squared error",
+    "auc": "AUC",
+    "log_loss": "log-loss",
+    "balanced_accuracy": "balanced accuracy",
+    "brier": "Brier score",
+}
+LARGER_IS_BETTER = ("r2", "auc", "balanced_accuracy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +76,8 @@ class MethodFold:
 
     method: str  #: its name
     fold: int  #: from 0
-    status: str  #: "failed", "fitted", or that of the choice if it has a certificate
-    failure: str | None = None  #: the error's sentence
+    status: str  #: "failed", "fitted", or the status of its solution if it has a certificate
+    failure: str | None = None  #: the reason, if it failed
     seed: int | None = None  #: of the method in this fold
     scores: Mapping[str, float] = field(default_factory=dict)  #: by metric, on the test rows
     seconds: float = NAN  #: to fit, once there were candidates
@@ -76,7 +114,7 @@ class MethodFold:
 
 @dataclass(frozen=True, eq=False)
 class MethodSummary:
-    """What one method has made of all folds; measures of stability are None without rules.
+    """What one method has made of all folds; measures of recurrence are None without rules.
 
     See Also
     --------
@@ -141,7 +179,7 @@ class Evaluation:
     """Every method on every fold.
 
     `frame` has one row for each method and fold, `summary` one for each method, and `plot` draws
-    accuracy against stability.
+    accuracy against recurrence.
 
     Examples
     --------
@@ -150,18 +188,18 @@ class Evaluation:
     >>> X = {"age": range(24), "smoker": [False, True] * 12}
     >>> y = [1.0, 5.0, 1.0, 6.0] * 6
     >>> model = MossRegressor(2, max_depth=1, n_trees=20)
-    >>> found = evaluate({"MOSS": model}, X, y, cv=3)
-    >>> found.summaries[0]
+    >>> evaluation = evaluate({"MOSS": model}, X, y, cv=3)
+    >>> evaluation.summaries[0]
     MethodSummary(MOSS: R2 0.957 +- 0.012, Dice 1.000, 2 rules)
-    >>> found.folds("MOSS")[0].rules.texts
+    >>> evaluation.folds("MOSS")[0].rules.texts
     ['smoker is false', 'smoker is true']
-    >>> found.summary(backend="pandas")[["method", "dice", "n_rules"]]
+    >>> evaluation.summary(backend="pandas")[["method", "dice", "n_rules"]]
       method  dice  n_rules
     0    MOSS   1.0      2.0
     """
 
     results: tuple[MethodFold, ...]  #: by method, then by fold
-    settings: Mapping[str, str]  #: the methods as one would write them down, in order
+    settings: Mapping[str, str]  #: the methods as they are written in Python, in order
     seconds: float  #: that it took
     identity: Identity = "codes"  #: when two rules count as the same
     overlap: float = SAME_ROWS  #: share of rows for the identity "rows"
@@ -193,7 +231,7 @@ class Evaluation:
     @property
     def failures(self) -> list[MethodFold]:
         """The folds without a model, each with its `failure`."""
-        return [each for each in self.results if each.failed]
+        return [result for result in self.results if result.failed]
 
     def folds(self, method: str) -> list[MethodFold]:
         """Return what a method has made of each fold."""
@@ -202,17 +240,17 @@ class Evaluation:
                 f"There is no method {method!r}; choose from "
                 f"{', '.join(map(repr, self.methods))}.{did_you_mean(method, self.methods)}"
             )
-        return [each for each in self.results if each.method == method]
+        return [result for result in self.results if result.method == method]
 
     def rule_sets(self, method: str) -> list[RuleSet]:
         """Return the rule sets of a method, one from each fold that has one."""
-        return [each.rules for each in self.folds(method) if each.rules is not None]
+        return [fold.rules for fold in self.folds(method) if fold.rules is not None]
 
     def n_candidates(self, method: str) -> int | None:
         """Return how many distinct rules a method could choose from in some fold, if known."""
-        known = [each.candidates for each in self.folds(method) if not each.failed]
-        sets = [each for each in known if each is not None]
-        return len(frozenset[str]().union(*sets)) if sets and len(sets) == len(known) else None
+        done = [fold for fold in self.folds(method) if not fold.failed]
+        known = [fold.candidates for fold in done if fold.candidates is not None]
+        return len(frozenset[str]().union(*known)) if known and len(known) == len(done) else None
 
     # --- summary --------------------------------------------------------------------------------
 
@@ -223,8 +261,8 @@ class Evaluation:
 
     def _summarise(self, method: str) -> MethodSummary:
         folds = self.folds(method)
-        done = [each for each in folds if not each.failed]
-        scores = {name: np.array([each.score(name) for each in done]) for name in self.metrics}
+        done = [fold for fold in folds if not fold.failed]
+        scores = {name: np.array([fold.score(name) for fold in done]) for name in self.metrics}
         sizes = [float(len(rules)) for rules in self.rule_sets(method)]
         return MethodSummary(
             method=method,
@@ -233,8 +271,9 @@ class Evaluation:
             errors={name: standard_error(values) for name, values in scores.items()},
             n_rules=_mean(sizes),
             failed=len(folds) - len(done),
-            seconds=_median([each.seconds for each in done]),
-            search_seconds=_median([each.search_seconds for each in done]),
+            # Medians, as the first fold may have waited for compiled code to load.
+            seconds=_median([fold.seconds for fold in done]),
+            search_seconds=_median([fold.search_seconds for fold in done]),
             **self._stability(method),
         )
 
@@ -245,11 +284,11 @@ class Evaluation:
             return dict.fromkeys((*MEASURES, "nogueira"))
         table = self.table if self.identity == "rows" else None
         agreement = Agreement.of(sets, identity=self.identity, X=table, overlap=self.overlap)
-        found: dict[str, Any] = {each: agreement.mean(each) for each in MEASURES}
+        estimates: dict[str, Any] = {measure: agreement.mean(measure) for measure in MEASURES}
         known = self.n_candidates(method)
-        # Read as thresholds, one rule of bins may be several.
+        # Candidates are counted by codes. By thresholds one of them may be several rules.
         among = None if known is None else max(1, known, agreement.distinct)
-        return {**found, "nogueira": None if among is None else agreement.nogueira(among)}
+        return {**estimates, "nogueira": None if among is None else agreement.nogueira(among)}
 
     # --- showing --------------------------------------------------------------------------------
 
@@ -257,18 +296,18 @@ class Evaluation:
         """Return the columns of `frame` as lists."""
 
         def of(*names: str) -> dict[str, list[Any]]:
-            return {name: [getattr(each, name) for each in self.results] for name in names}
+            return {name: [getattr(result, name) for result in self.results] for name in names}
 
         return {
             **of("method", "fold", "status", "failure"),
-            **{name: [each.score(name) for each in self.results] for name in self.metrics},
+            **{name: [result.score(name) for result in self.results] for name in self.metrics},
             **of("n_rules", "seconds", "search_seconds", "seed"),
-            "settings": [self.settings[each.method] for each in self.results],
+            "settings": [self.settings[result.method] for result in self.results],
         }
 
     def summary_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `summary` as lists."""
-        rows = [_flat(each) for each in self.summaries]
+        rows = [_flat(summary) for summary in self.summaries]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
     def frame(self, *, backend: Backend | None = None) -> Any:
@@ -287,7 +326,7 @@ class Evaluation:
 
         Columns: mean `r2` over the folds with its standard error `r2_se`, and mean `error`, the
         squared one, or of classifiers all of their metrics with standard errors; each measure of
-        stability with its interval, `dice`, `dice_lower`, `dice_upper` and so on, missing for
+        recurrence with its interval, `dice`, `dice_lower`, `dice_upper` and so on, missing for
         methods without rules; mean `n_rules`; how many folds `failed`; the median of `seconds` and
         `search_seconds`; and ranks, 1 being best.
 
@@ -299,7 +338,7 @@ class Evaluation:
         return make_frame(self.summary_columns(), backend)
 
     def plot(self, ax: Any = None, *, measure: Measure | Literal["nogueira"] = "dice") -> Any:
-        """Draw stability against R2, or AUC, with matplotlib, and return the `ComparisonDisplay`.
+        """Draw recurrence against R2, or AUC, and return the `ComparisonDisplay` of matplotlib.
 
         Parameters
         ----------
@@ -322,31 +361,33 @@ class Evaluation:
         metric = f"{LABELS[self.metric]} (s.e.)"
         heading = f"{'method':{width}}   {metric:15} Dice [interval]      rules  combined rank"
         lines = [repr(self), heading]
-        for each in self.summaries:
+        for row in self.summaries:
             dice = ""
-            if each.dice is not None:
-                dice = f"{each.dice.estimate:.3f} [{each.dice.lower:.3f}, {each.dice.upper:.3f}]"
-            size = "" if np.isnan(each.n_rules) else f"{each.n_rules:.3g}"
-            rank = "" if np.isnan(each.rank_combined) else f"{each.rank_combined:.3g}"
-            score = f"{each.score:6.3f} ({each.score_se:.3f})"
-            line = f"{each.method:{width}}  {score:15}  {dice:20} {size:>5}  {rank}".rstrip()
-            lines.append(line + (f"  failed on {each.failed} folds" if each.failed else ""))
+            if row.dice is not None:
+                dice = f"{row.dice.estimate:.3f} [{row.dice.lower:.3f}, {row.dice.upper:.3f}]"
+            size = "" if np.isnan(row.n_rules) else f"{row.n_rules:.3g}"
+            rank = "" if np.isnan(row.rank_combined) else f"{row.rank_combined:.3g}"
+            score = f"{row.score:6.3f} ({row.score_se:.3f})"
+            line = f"{row.method:{width}}  {score:15}  {dice:20} {size:>5}  {rank}".rstrip()
+            lines.append(line + (f"  failed on {row.failed} folds" if row.failed else ""))
         return "\n".join(lines)
 
 
-def _ranked(found: list[MethodSummary]) -> tuple[MethodSummary, ...]:
-    """Return the summaries with ranks; those that failed on a fold have none."""
-    score = np.array([NAN if each.failed else _good(each) for each in found])
-    stable = [NAN if each.failed or each.dice is None else each.dice.estimate for each in found]
-    dice = np.array(stable)
-    among = np.where(
-        np.isnan(dice), NAN, score
-    )  # methods without rules take no part in the combined rank
+def _ranked(summaries: list[MethodSummary]) -> tuple[MethodSummary, ...]:
+    """Return the summaries with ranks, 1 being best."""
+    # A method that failed on a fold has means of other folds than everyone else's, and no rank.
+    whole = [None if summary.failed else summary for summary in summaries]
+    score = np.array([NAN if summary is None else _good(summary) for summary in whole])
+    dice = np.array(
+        [NAN if row is None or row.dice is None else row.dice.estimate for row in whole]
+    )
+    # Methods without rules take no part in the combined rank.
+    among = np.where(np.isnan(dice), NAN, score)
     combined = (_ranks(among) + _ranks(dice)) / 2.0
-    ranks = zip(_ranks(score).tolist(), _ranks(dice).tolist(), combined.tolist(), strict=True)
+    columns = (_ranks(score).tolist(), _ranks(dice).tolist(), combined.tolist())
     return tuple(
-        replace(each, rank_score=of_score, rank_dice=of_dice, rank_combined=of_both)
-        for each, (of_score, of_dice, of_both) in zip(found, ranks, strict=True)
+        replace(summary, rank_score=of_score, rank_dice=of_dice, rank_combined=of_both)
+        for summary, of_score, of_dice, of_both in zip(summaries, *columns, strict=True)
     )
 
 
@@ -356,25 +397,25 @@ def _good(summary: MethodSummary) -> float:
 
 
 def _ranks(values: FloatArray) -> FloatArray:
-    """Return ranks from the largest down, NaN staying NaN; what differs by rounding ties."""
+    """Return ranks from the largest down, the mean of theirs for ties; NaN stays NaN."""
+    # Methods that choose the same rules may differ in the last bits of a mean.
     ranks: FloatArray = rankdata(-np.round(values, 12), nan_policy="omit")
     return ranks
 
 
 def _flat(summary: MethodSummary) -> dict[str, Any]:
-    """Return the figures of a method, each measure with its interval."""
+    """Return the row of a method in `summary`, each measure with its interval."""
     row: dict[str, Any] = {}
-    for each in fields(summary):
-        name, value = each.name, getattr(summary, each.name)
+    for column in fields(summary):
+        name, value = column.name, getattr(summary, column.name)
         if name == "scores":
             for metric, score in value.items():
                 row[metric] = score
                 if metric != "error":
                     row[f"{metric}_se"] = summary.errors[metric]
         elif name in (*MEASURES, "nogueira"):
-            row[name] = NAN if value is None else value.estimate
-            row[f"{name}_lower"] = NAN if value is None else value.lower
-            row[f"{name}_upper"] = NAN if value is None else value.upper
+            for suffix, end in (("", "estimate"), ("_lower", "lower"), ("_upper", "upper")):
+                row[f"{name}{suffix}"] = NAN if value is None else getattr(value, end)
         elif name == "rank_score":
             row[f"rank_{summary.metric}"] = value
         elif name not in ("metric", "errors"):

@@ -1,8 +1,12 @@
-"""The trade-off out of sample: on each fold rules are found once and chosen at many floors."""
+"""The trade-off out of sample: on each fold, candidates are found once and chosen at many floors.
+
+`evaluate_frontier` is for users and reads what they give; `cross_validate` does the work, for it
+and for `stability="auto"`. A fold is fitted by the steps of `learning`, without an estimator.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,17 +15,15 @@ from mossrules._common import Clock, cached_property, check_listener, check_numb
 from mossrules._typing import FloatArray
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import Candidates, resolve_seed
-from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.labels import python_label
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import Table, take_rows
-from mossrules.evaluation.agreement import SAME_ROWS, Identity
-from mossrules.evaluation.folds import EvaluationProgress, FoldRun, Listener, Split, split_rows
+from mossrules.evaluation.agreement import SAME_ROWS, Identity, check_identity
+from mossrules.evaluation.folds import FoldRun, Listener, Split, split_rows
 from mossrules.evaluation.frontier_evaluation import FoldPoint, FrontierEvaluation
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import FrontierProgress
-from mossrules.learning.candidate_search import find_in_rows
-from mossrules.learning.fit import Settings, build_problem, rule_set_of, solve_floors
+from mossrules.learning.fit import Settings, build_problem, find_in_rows, rule_set_of, solve_floors
 from mossrules.learning.log_loss import LogLoss
 from mossrules.learning.method import RuleMethod
 from mossrules.learning.stability_levels import at_stability, read_shares
@@ -32,7 +34,9 @@ from mossrules.solver.search.branch_and_bound import compile_kernels
 
 __all__ = ["cross_validate", "evaluate_frontier"]
 
-SOON = 1e-3  # seconds for a fold that comes when the time is over: it takes what is at hand
+# Seconds for a fold that starts when the time is over: a limit has to be positive, and the solver's
+# first heuristic selections then stand, as `stopped`.
+SOON = 1e-3
 
 
 def evaluate_frontier(
@@ -49,30 +53,29 @@ def evaluate_frontier(
     gap: float = defaults.FRONTIER_GAP,
     time_limit: float | None = None,
     n_jobs: int | None = None,
-    progress: Callable[[EvaluationProgress], object] | None = None,
+    progress: Listener | None = None,
     verbose: bool = False,
 ) -> FrontierEvaluation:
-    """Cross-validate the trade-off: R2 and the stability of the rules, at each of its points.
+    """Cross-validate the trade-off: R2 and the recurrence of the rules, at each of its points.
 
     On each fold, candidates are found once, and the choices at all points share one search.
 
-    A point is a share of the largest stability that the rules of a fold can have. The paper takes
+    A point is a share of the largest stability score that rules of a fold can have. The paper takes
     the i-th of the floors of each fold; but how far down that is depends on the counts of that fold
     alone. A share means the same in all of them, and on all rows: `MossRegressor(stability=share)`
-    is the model whose accuracy and stability a point estimates.
+    is the model whose accuracy and recurrence a point estimates.
 
     Parameters
     ----------
     estimator : MossRegressor, or MossClassifier for two classes
-        Its `stability` plays no part; it is not fitted. For classes, `r2` is the share of the
+        Its `stability` is not used, and it is not fitted. For classes, `r2` is the share of the
         log-loss that is explained, and `error` the log-loss.
     X, y, sample_weight : as in `MossRegressor.fit`
         Weights count on test rows too.
     cv : int, splitter of scikit-learn, or pairs of training and test rows, default=10
-        A number of folds deals out the rows in an order of their own, at random so to speak, and
-        the same whatever the order in which rows are given. With `groups`, rows of a group are
-        never on both sides. Folds of a classifier have equal shares of both classes. For rows in
-        time, pass `TimeSeriesSplit`.
+        A number of folds shuffles the rows, always in the same way, whatever the order in which
+        they are given. With `groups`, rows of a group are never on both sides. Folds of a
+        classifier have equal shares of both classes. For rows in time, pass `TimeSeriesSplit`.
     points : int or shares, default=50
         How many points, in equal steps from 1 to 0.5 (from the most stable rules to about the
         paper's "medium"); or the shares, in (0, 1].
@@ -85,7 +88,7 @@ def evaluate_frontier(
         Largest relative distance of each choice from its optimum.
     time_limit : float, optional
         Seconds for all folds together, from the first choice on, beside those that the estimator
-        allows each choice. Choices that run out of either have the best selection found so far, and
+        allows each choice. Choices that run out of either have the best rule set found so far, and
         count as `stopped`.
     n_jobs : int or None, default=None
         Threads, over folds first; None uses all cores. The result does not depend on it, unless
@@ -113,6 +116,7 @@ def evaluate_frontier(
             "which have a trade-off to look at."
         )
     check_listener(progress, "EvaluationProgress")
+    check_identity(identity, overlap)
     if time_limit is not None:
         check_number("time_limit", time_limit)
     check_number("gap", gap, minimum=0.0)
@@ -163,20 +167,18 @@ def cross_validate(
     """Evaluate a fit at shares of the largest stability; `time_limit` is for all folds together."""
     if settings.solver != "coordinate-descent":
         compile_kernels()  # not in several threads, nor within the limit of time
-    threads = resolve_n_jobs(settings.n_jobs)
-    jobs = min(threads, len(splits))
+    run = FoldRun(splits, len(shares), settings.n_jobs)
     # A generator gives another seed at each call: all folds have the first one.
     seed = resolve_seed(settings.search.get("random_state"))
-    search = {**settings.search, "random_state": seed, "n_jobs": threads // jobs}
+    search = {**settings.search, "random_state": seed, "n_jobs": run.threads}
     # Rules of folds are compared, not shown: they need no name of the target.
-    settings = settings.but(search=search, target=None, n_jobs=threads // jobs)
-    run = FoldRun(len(splits), len(shares), jobs)
+    settings = settings.but(search=search, target=None, n_jobs=run.threads)
     work = _FoldWork(run, settings, rows, shares, _SharedTime(run, time_limit))
     with run.shown(progress, verbose=verbose):
-        found = run.over(work, splits)
-    rules = frozenset[Rule]().union(*(candidates.pool.rules for candidates, _ in found))
+        folds = run.map(work)
+    rules = frozenset[Rule]().union(*(candidates.pool.rules for candidates, _ in folds))
     return FrontierEvaluation.of(
-        [points for _, points in found],
+        [points for _, points in folds],
         n_candidates=len(rules),
         gap=settings.gap,
         seconds=run.clock.elapsed(),
@@ -191,7 +193,10 @@ def cross_validate(
 
 @dataclass
 class _SharedTime:
-    """The seconds for all folds together, shared out as folds begin."""
+    """The seconds for all folds together, shared out as folds begin.
+
+    Equal parts fixed beforehand would be lost where a fold needs less than its own.
+    """
 
     run: FoldRun
     time_limit: float | None
@@ -204,7 +209,8 @@ class _SharedTime:
             return None
         with self.run.lock:
             self.limit = self.limit or Clock(self.time_limit)
-            rounds = -(-(self.run.folds - self.begun) // self.run.jobs)
+            # Folds run `jobs` at a time, so what is left is for the rounds that are still to come.
+            rounds = -(-(len(self.run.splits) - self.begun) // self.run.jobs)
             self.begun += 1
         return max(SOON, self.limit.left() / rounds)
 
@@ -256,10 +262,12 @@ class _FoldWork:
             progress=tell,
         )
         by_floor = {entry.floor: entry.solution for entry in frontier.entries}
-        found = [by_floor.get(floor) for floor in floors]
-        if any(each is None or each.status is Status.INTERRUPTED for each in found):
+        solutions = [by_floor[floor] for floor in floors if floor in by_floor]
+        if len(solutions) < len(floors) or any(
+            solution.status is Status.INTERRUPTED for solution in solutions
+        ):
             raise KeyboardInterrupt  # which a sweep takes for a wish to have what there is
-        return [each for each in found if each is not None]
+        return solutions
 
 
 @dataclass(frozen=True)
@@ -271,6 +279,7 @@ class _Scorer:
     problem: SelectionProblem | None
     rows: Rows
     test: Any
+    # Neighbouring points often have the same rules: they are refitted and scored once.
     known: dict[bytes, tuple[RuleSet, float, float]] = field(default_factory=dict)
 
     def __call__(self, fold: int, share: float, solution: Solution) -> FoldPoint:
@@ -296,8 +305,10 @@ class _Scorer:
         key = solution.support.tobytes()
         if key not in self.known:
             rules = rule_set_of(*parts, solution, self.settings)
-            predicted = rules.predict(self.table)
-            score = objective.score(self.candidates, self.target, predicted, self.weights)
+            weights = None if self.rows.weights is None else self.rows.weights[self.test]
+            score = objective.score(
+                self.candidates, self.rows.target[self.test], rules.predict(self.table), weights
+            )
             self.known[key] = (rules, *score)
         return self.known[key]
 
@@ -305,14 +316,3 @@ class _Scorer:
     def table(self) -> Table:
         """The test rows."""
         return take_rows(self.rows.table, self.test)
-
-    @property
-    def target(self) -> FloatArray:
-        """The target of the test rows."""
-        target: FloatArray = self.rows.target[self.test]
-        return target
-
-    @property
-    def weights(self) -> FloatArray | None:
-        """The weights of the test rows."""
-        return None if self.rows.weights is None else self.rows.weights[self.test]

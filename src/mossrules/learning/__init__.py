@@ -1,1 +1,1 @@
-"""The steps of a fit: from rows to candidates, to a choice, to a rule set."""
+"""The steps of a fit: from rows to candidates, to a solution, to a rule set; no scikit-learn."""

@@ -1,24 +1,30 @@
 """A fit, step by step: rows -> candidates -> problem -> solution -> rule set.
 
-No scikit-learn here: estimators, evaluation, report and command line all call these functions.
+No scikit-learn here: estimators, evaluation, report and command line all call these functions, and
+none of them does a step by itself. What depends on the loss is asked of an `Objective`. Where there
+is nothing to find, there are no candidates, and no error: the mean is a model too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
 
 from mossrules import defaults
 from mossrules._common import check_choice, check_integer
-from mossrules._typing import IntArray
-from mossrules.candidates.search import Candidates
-from mossrules.constraints import check_constraints
-from mossrules.data.rows import Rows
-from mossrules.exceptions import InvalidParameter, SolveLimitWarning, warn_user
-from mossrules.frontier import Frontier, FrontierPoint, solve_frontier
-from mossrules.learning.candidate_search import find_in_rows
-from mossrules.learning.objective import Objective
+from mossrules.candidates.cuts import BinnedColumn, Binning
+from mossrules.candidates.rules import CandidatePool
+from mossrules.candidates.search import Candidates, find_candidates
+from mossrules.constraints.compile import check_constraints
+from mossrules.data.chunks import resolve_n_jobs
+from mossrules.data.rows import Rows, read_rows
+from mossrules.exceptions import InvalidParameter, InvalidTable, SolveLimitWarning, warn_user
+from mossrules.frontier.points import FrontierPoint
+from mossrules.frontier.result import Frontier
+from mossrules.frontier.sweep import solve_frontier
 from mossrules.learning.stability_levels import (
     AUTO,
     Stability,
@@ -30,21 +36,31 @@ from mossrules.learning.stability_levels import (
     read_shares,
     stability_floors,
 )
-from mossrules.model.ruleset import RuleSet
-from mossrules.solver import Options, Snapshot, Solution, Status, solve
-from mossrules.solver.options import Method
-from mossrules.solver.problems.selection import SelectionProblem
+from mossrules.solver.methods import solve
+from mossrules.solver.options import Method, Options, Snapshot
+from mossrules.solver.result import Solution, Status
+from mossrules.statistics import Statistics
+
+if TYPE_CHECKING:
+    from mossrules._typing import IntArray
+    from mossrules.learning.objective import Objective
+    from mossrules.model.ruleset import RuleSet
+    from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = [
     "FittedRules",
     "Points",
     "Settings",
     "build_problem",
+    "candidates_for",
     "choose_rules",
+    "find_in_rows",
     "fit_rules",
     "frontier_without_rules",
+    "no_candidates",
     "rule_set_of",
     "solve_floors",
+    "target_varies",
 ]
 
 Points = int | Iterable[float] | Literal["complete"]
@@ -72,7 +88,7 @@ class Settings:
     n_jobs: int | None = None
 
     def check(self) -> None:
-        """Refuse settings that cannot be."""
+        """Refuse settings that cannot be, before any work."""
         check_integer("max_rules", self.max_rules)
         check_stability(self.stability)
         check_choice("ties", self.ties, get_args(Ties))
@@ -93,6 +109,8 @@ class Settings:
         return replace(self, **changes)
 
 
+# What finds the stability that "auto" stands for. It is handed in, as it cross-validates:
+# evaluation is a room above, and imports this one.
 FindStability = Callable[[Settings], float]
 
 
@@ -105,7 +123,8 @@ class FittedRules:
     problem: SelectionProblem | None  # what `solution` solves; None where there are no candidates
     solution: Solution
     rules: RuleSet
-    frontiers: dict[tuple[object, ...], Frontier] = field(default_factory=dict)  # by what was asked
+    # By what was asked: a frontier takes seconds, and `select`, `frontier_` and reports ask again.
+    frontiers: dict[tuple[object, ...], Frontier] = field(default_factory=dict)
 
     def rule_set(self, solution: Solution) -> RuleSet:
         """Return another choice among the candidates as a rule set."""
@@ -143,7 +162,7 @@ class FittedRules:
         floors: Sequence[int] | IntArray | Literal["complete"] = "complete"
         if isinstance(points, tuple):
             asked = (at_stability(self.problem, share).min_stability for share in points)
-            floors = list(dict.fromkeys(asked))  # few rules have few levels of stability
+            floors = list(dict.fromkeys(asked))  # neighbouring shares may round to one floor
         elif points != "complete":
             floors = stability_floors(self.problem)[:points]
         return solve_floors(self.problem, floors, self.settings, gap, **how)
@@ -169,7 +188,7 @@ class FittedRules:
         solution = frontier.at(index=index, max_loss=max_loss)
         if self.problem is None:
             return self._with(solution, None, self.settings)
-        # Its certificate is of the floor at which it was found, which it may well exceed.
+        # Its certificate is of the floor at which it was found, which its stability may exceed.
         floors = {id(entry.solution): entry.floor for entry in frontier.entries}
         problem = self.problem.at(floors[id(solution)])
         share = frontier.share(solution.stability)
@@ -182,7 +201,86 @@ class FittedRules:
         return replace(self, settings=settings, problem=problem, solution=solution, rules=rules)
 
 
-# --- the steps ------------------------------------------------------------------------------------
+# --- candidates -----------------------------------------------------------------------------------
+
+
+def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Candidates:
+    """Return the candidates that an estimator finds: those that its `fit` chooses from.
+
+    Unlike those of `find_candidates` they do not depend on the order of the rows, and where nothing
+    can be found (a constant target, constant columns) there are none, without an error.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As in `MossRegressor.fit`.
+    **parameters
+        Of the search, as in `find_candidates`; see `search_parameters`.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 0.0, 1.0, 2.0]
+    >>> candidates = candidates_for(X, y, n_trees=20)
+    >>> one, two = (MossRegressor(k).fit_candidates(candidates) for k in (1, 2))
+    >>> len(one.rules_), len(two.rules_)
+    (1, 2)
+    """
+    n_jobs = resolve_n_jobs(parameters.get("n_jobs"))
+    rows = read_rows(X, y, sample_weight, n_jobs=n_jobs)
+    return find_in_rows(rows, **parameters)
+
+
+def find_in_rows(rows: Rows, *, n_trees: int = defaults.N_TREES, **parameters: Any) -> Candidates:
+    """Return the candidates of rows that were read; none where there is nothing to find."""
+    if not target_varies(rows):
+        return no_candidates(rows, n_trees)
+    try:
+        return find_candidates(rows, None, n_trees=n_trees, **parameters)
+    except InvalidTable:
+        # The table itself was checked when it was read: all its columns are constant, or no tree
+        # found a split. The mean is the model then.
+        return no_candidates(rows, n_trees)
+
+
+def target_varies(rows: Rows) -> bool:
+    """Whether the target differs among the rows that count beside the largest weight."""
+    # Weights enter sums as integers on a grid; a row whose weight rounds to 0 there has no say.
+    low, high = (0.0, 0.0) if rows.is_constant else rows.span
+    return low < high
+
+
+def no_candidates(rows: Rows, n_trees: int) -> Candidates:
+    """Return what is found where the target or all columns are constant: no rules."""
+    empty = np.empty(0)
+    weights = np.ones(len(rows.target)) if rows.weights is None else rows.weights
+    n = float(weights.sum())
+    # sqrt(mean((y - mean)^2)), scaled by the largest distance, as squares of numbers above 1e154
+    # overflow.
+    apart = rows.target - rows.mean
+    largest = float(np.abs(apart).max()) or 1.0
+    scale = largest * float(np.sqrt(np.average((apart / largest) ** 2, weights=weights)))
+    return Candidates(
+        Binning(
+            tuple(BinnedColumn(column.name, column.kind) for column in rows.columns),
+            rows.named,
+        ),
+        CandidatePool((), (), n_trees),
+        Statistics(
+            G=np.empty((0, 0)),
+            q=empty,
+            yy=n if scale > 0 else 0.0,
+            n=n,
+            values=empty,
+            counts=np.empty(0, dtype=np.int64),
+            support=empty,
+            target_mean=rows.mean,
+            target_scale=scale,
+        ),
+    )
+
+
+# --- the choice -----------------------------------------------------------------------------------
 
 
 def fit_rules(
@@ -253,7 +351,7 @@ def rule_set_of(
     solution: Solution,
     settings: Settings,
 ) -> RuleSet:
-    """Return a solution as a rule set."""
+    """Return a solution as a rule set, refitted if the settings say so."""
     return settings.objective.rule_set(
         candidates, solution, problem, refit=settings.refit, target=settings.target
     )

@@ -11,47 +11,50 @@ Without a row of class y, by one Newton step, its log-odds would be
 
     eta - g (y - p) / (1 - g p (1 - p))
 
-so that each training row has a prediction by weights that were fitted without it, at no cost.
-(Sample weights count as numbers of rows: what is left out is one of them.) The
-choice of the rules has seen it all the same: what a model does on other rows, `evaluate` tells.
+so that each training row has a prediction by weights that were fitted without it, from one solve in
+place of a refit per row. (Sample weights count as numbers of rows: what is left out is one of
+them.) The choice of the rules has seen the row all the same: how a model does on other rows,
+`evaluate` measures.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 
-from mossrules._typing import FloatArray, IntArray
-from mossrules.candidates.search import Candidates
-from mossrules.constraints import apply_constraints, check_constraints
-from mossrules.data.columns import Label
+from mossrules.constraints.compile import apply_constraints, check_constraints
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.objective import Objective, Score, no_rules
 from mossrules.model.calibration import Calibration
 from mossrules.model.ruleset import RuleSet
-from mossrules.patterns import Patterns
-from mossrules.solver import LogisticProblem, Solution
-from mossrules.solver.problems.selection import SelectionProblem
+from mossrules.solver.problems.logistic import LogisticProblem
+
+if TYPE_CHECKING:
+    from mossrules._typing import FloatArray, IntArray
+    from mossrules.candidates.search import Candidates
+    from mossrules.data.columns import Label
+    from mossrules.patterns import Patterns
+    from mossrules.solver.problems.selection import SelectionProblem
+    from mossrules.solver.result import Solution
 
 __all__ = ["LogLoss", "LogOdds", "refit_log_odds", "share_log_odds", "training_log_losses"]
 
-# Of log-odds: as if each were known beforehand to be around 0 with a standard deviation of 3. It
-# keeps weights finite where rules tell the classes apart without error; beside more than a few rows
-# it does not count.
+# On log-odds: a normal prior around 0 with a standard deviation of 3, so 1 / 3^2. It keeps weights
+# finite where rules separate the classes without error; beside more than a few rows it is nothing.
 REFIT_RIDGE = 1.0 / 9.0
-LEAST_SLOPE = 0.05  # of a calibration: rules are never turned around
-MAX_STEPS = 50
+MIN_SLOPE = 0.05  # of a calibration: a negative one would turn the meaning of all rules around
+MAX_STEPS = 50  # of Newton's method, for two numbers
 
 
 @dataclass(frozen=True)
 class LogLoss(Objective):
-    """The loss of two classes: rules add up to the log-odds of one of them, the outcome.
+    """The loss for two classes: rules add up to the log-odds of one of them, the outcome.
 
-    Of several classes each has a model against all others, `calibrated` so that their
+    With several classes, each has a model against all others, `calibrated` so that their
     probabilities can be compared.
     """
 
@@ -87,7 +90,7 @@ class LogLoss(Objective):
         share = statistics.target_mean
         if not 0.0 < share < 1.0:
             return no_rules(0.0)
-        entropy = -share * np.log(share) - (1.0 - share) * np.log1p(-share)
+        entropy = -share * np.log(share) - (1.0 - share) * np.log1p(-share)  # of one row
         return no_rules(float(statistics.n * entropy))
 
     def rule_set(
@@ -103,7 +106,7 @@ class LogLoss(Objective):
         log_odds = self._log_odds(candidates, solution, problem, refit=refit)
         statistics = candidates.statistics
         weights, calibration = np.empty(0), None
-        intercept = share_log_odds(statistics.target_mean, statistics.n)
+        intercept = share_log_odds(statistics.target_mean, statistics.n)  # without rules
         if log_odds is not None:
             weights, intercept = log_odds.weights, log_odds.intercept
             calibration = log_odds.calibration
@@ -189,14 +192,16 @@ def refit_log_odds(patterns: Patterns, support: IntArray, signs: IntArray | None
 
     `signs` of all rules' columns, if given, are kept.
     """
+    # Columns of 0 and 1, where the search had 0 and v_i: people read weights of these, and the
+    # ridge is then on log-odds. A sign asked of w_i is turned for w_i v_i where v_i is negative.
     chosen = patterns.collapsed(support)
     if signs is not None:
         signs = (signs[support] * np.sign(chosen.values)).astype(np.int64)
     plain = replace(chosen, values=np.ones(chosen.m))
     k = chosen.m
     problem = LogisticProblem(plain, max_rules=max(1, k), gamma=1.0 / REFIT_RIDGE, signs=signs)
-    found = problem.fit(np.arange(k))
-    return log_odds_of(plain, found.weights, found.intercept, REFIT_RIDGE)
+    fit = problem.fit(np.arange(k))
+    return log_odds_of(plain, fit.weights, fit.intercept, REFIT_RIDGE)
 
 
 def log_odds_of(
@@ -226,7 +231,9 @@ def share_log_odds(share: float, n: float) -> float:
 def platt(left_out: FloatArray, rows: FloatArray) -> tuple[float, float]:
     """Return slope and offset that make log-odds of rows left out the likeliest.
 
-    As Platt has it, classes count as one row less than sure, so that both stay finite.
+    By Newton's method on two numbers. With N+ rows of class 1 and N- of class 0, targets are
+    (N+ + 1) / (N+ + 2) and 1 / (N- + 2) in place of 1 and 0, as in Platt's paper: where rules
+    separate the classes, slope and offset stay finite.
     """
     totals = rows.sum(axis=1)
     sure = np.array([[(totals[0] + 1.0) / (totals[0] + 2.0)], [1.0 / (totals[1] + 2.0)]])
@@ -237,13 +244,15 @@ def platt(left_out: FloatArray, rows: FloatArray) -> tuple[float, float]:
         slope = np.array([(error * left_out).sum(), error.sum()])
         cross = (curvature * left_out).sum()
         A = np.array([[(curvature * left_out**2).sum(), cross], [cross, curvature.sum()]])
+        # The ridge keeps A invertible where all log-odds are equal.
         step = np.linalg.solve(A + 1e-9 * np.eye(2) * max(1.0, np.trace(A)), slope)
-        x = x - np.clip(step, -1.0, 1.0)  # far off, a whole step may go too far
+        x = x - np.clip(step, -1.0, 1.0)  # far from the optimum, a whole step may overshoot
         if np.abs(step).max() < 1e-10:
             break
-    if x[0] >= LEAST_SLOPE:
+    if x[0] >= MIN_SLOPE:
         return float(x[0]), float(x[1])
-    return LEAST_SLOPE, float(logit(totals[0] / totals.sum()))
+    # Rules that say nothing about rows left out: little more than the share of the class.
+    return MIN_SLOPE, float(logit(totals[0] / totals.sum()))
 
 
 def training_log_losses(codes: IntArray, probabilities: FloatArray) -> tuple[float, float]:

@@ -1,12 +1,18 @@
-"""What a method that learns rules answers to: all that evaluation and report may ask of one."""
+"""What a method that learns rules answers to: all that evaluation and report may ask of one.
+
+Estimators stand in a room above those that compare them. An interface here lets evaluation share
+candidates among methods without importing one, and without asking for private attributes.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from mossrules.candidates.search import Candidates
-from mossrules.learning.fit import Settings
+if TYPE_CHECKING:
+    from mossrules.candidates.search import Candidates
+    from mossrules.data.rows import Rows
+    from mossrules.learning.fit import Settings
 
 __all__ = ["RuleMethod"]
 
@@ -31,7 +37,7 @@ class RuleMethod(ABC):
         """Return the parameters of its search: methods with the same ones find the same rules."""
 
     @abstractmethod
-    def find_candidates(self, rows: Any) -> Candidates:
+    def find_candidates(self, rows: Rows) -> Candidates:
         """Return the candidates that it finds in rows."""
 
     @abstractmethod
@@ -40,9 +46,9 @@ class RuleMethod(ABC):
         candidates: Candidates,
         *,
         target: str | None = None,
-        rows: Any = None,
+        rows: Rows | None = None,
     ) -> Self:
-        """Choose among candidates that were found before, in rows that may be looked at too."""
+        """Choose among candidates that were found before; some methods look at the rows too."""
 
     def settings(self) -> Settings:
         """Return what it asks of a fit; for methods that choose as `learning.fit` does."""

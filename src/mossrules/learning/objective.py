@@ -7,30 +7,34 @@ problem in `solver/problems` that has its set function, dual bound and gradient.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from mossrules._typing import FloatArray
-from mossrules.candidates.search import Candidates
-from mossrules.model.ruleset import RuleSet
-from mossrules.solver import Report, Solution, Status
-from mossrules.solver.problems.selection import SelectionProblem
+from mossrules.solver.result import Report, Solution, Status
+
+if TYPE_CHECKING:
+    from mossrules._typing import FloatArray
+    from mossrules.candidates.search import Candidates
+    from mossrules.model.ruleset import RuleSet
+    from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = ["Objective", "Score", "no_rules"]
 
 
 class Score(NamedTuple):
-    """How well predictions fit rows, larger and smaller being better."""
+    """How well predictions fit rows."""
 
-    explained: float  # share of what the model without rules leaves, at most 1: R2 of numbers
-    loss: float  # mean over the rows
+    explained: float  # 1 - loss / (loss without rules), at most 1: R2 of numbers
+    loss: float  # mean over the rows; smaller is better
 
 
 class Objective(ABC):
     """One loss. Objectives are values: they hold no data."""
 
-    needs_patterns = False  # whether its statistics are the counts of patterns of rules
+    # Whether it needs the counts of patterns of rules, which squared error, a function of G and q
+    # alone, is spared.
+    needs_patterns = False
 
     @abstractmethod
     def build_problem(

@@ -1,4 +1,4 @@
-"""The loss of numbers: squared error, refitted from statistics alone.
+"""The loss for a numeric target: squared error, refitted from statistics alone, without rows.
 
 Notation (shapes in brackets)
     G, q, n    Gram matrix and M'y of the chosen columns, total weight of the rows  (k, k), (k,), ()
@@ -7,31 +7,39 @@ Notation (shapes in brackets)
 
     (w, a) = argmin |y - a - M w|^2 + alpha |w|^2
            = (G - uu'/n + alpha I)^-1 q,  -u'w / n          as y sums to zero
+
+The intercept has no ridge: a model may be off by a constant at no price.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.metrics import mean_squared_error, r2_score
 
-from mossrules._typing import FloatArray, IntArray
-from mossrules.candidates.search import Candidates
-from mossrules.constraints import apply_constraints, check_constraints
+from mossrules.constraints.compile import apply_constraints, check_constraints
 from mossrules.learning.objective import Objective, Score, no_rules
 from mossrules.model.ruleset import RuleSet
-from mossrules.solver import Problem, Solution
 from mossrules.solver.kernels.linalg import signed_weights, solve_in_order
-from mossrules.solver.problems.selection import SelectionProblem
-from mossrules.statistics import Statistics
+from mossrules.solver.problems.squared import Problem
+
+if TYPE_CHECKING:
+    from mossrules._typing import FloatArray, IntArray
+    from mossrules.candidates.search import Candidates
+    from mossrules.solver.problems.selection import SelectionProblem
+    from mossrules.solver.result import Solution
+    from mossrules.statistics import Statistics
 
 __all__ = ["GAMMA_ROWS", "REFIT_RIDGE", "SquaredError", "refit_weights", "training_r2"]
 
-GAMMA_ROWS = 30.0  # gamma="auto" is this over the number of rows; measured in docs/estimator.md
+# gamma="auto" is this over the number of rows. R2 grows with gamma up to about 100, but times grow
+# six- to tenfold for each step from 30 on (docs/estimator.md, "How large is gamma").
+GAMMA_ROWS = 30.0
 
-REFIT_RIDGE = 1e-3  # the paper's authors'; next to sums over rows it only settles ties
+# The paper's authors' value. Beside sums over rows it only settles ties between equal columns.
+REFIT_RIDGE = 1e-3
 
 
 def refit_weights(
@@ -39,12 +47,14 @@ def refit_weights(
 ) -> tuple[FloatArray, float]:
     """Return weights and intercept of the least squares fit, with a small ridge on the weights.
 
-    `signs` of all rules, if given, are kept. Where rows weigh less than 1 in the mean, so does the
-    ridge, lest it be all that counts.
+    `signs` of all rules, if given, are kept.
     """
     G, q = statistics.G[np.ix_(support, support)], statistics.q[support]
     u = statistics.values[support] * statistics.support[support]
+    # Rows that weigh less than 1 in the mean shrink the ridge with them: weights of 1e-6 would
+    # otherwise leave a model of nothing but the ridge.
     ridge = REFIT_RIDGE * min(1.0, statistics.row_weight)
+    # Solved in a fixed order of operations, not by LAPACK, whose last bits depend on its maker.
     A = G - np.outer(u, u) / statistics.n + ridge * np.eye(len(support))
     w = solve_in_order(A, q) if signs is None else signed_weights(A, q, signs[support])
     return w, -float(np.sum(u * w)) / statistics.n
@@ -75,8 +85,8 @@ class SquaredError(Objective):
     ) -> Problem:
         """Return the problem of choosing among candidates, with no floor yet."""
         statistics = candidates.statistics
-        # What weights are shrunk by is 1/gamma beside sums over n rows: a constant over n keeps
-        # the shrinking of a mean the same in tables of all sizes.
+        # The ridge 1/gamma stands beside sums over n rows: a constant over n shrinks a mean by the
+        # same factor in tables of all sizes.
         gamma = GAMMA_ROWS / statistics.n if gamma == "auto" else gamma
         problem = Problem(statistics, max_rules=max_rules, gamma=gamma)
         if constraints is None:

@@ -1,18 +1,24 @@
-"""What words such as "high" and "auto" mean once the candidate rules are known."""
+"""What the words and shares of `stability` mean once the candidate rules are known.
+
+The solver knows floors only: whole numbers that the sum of the counts must reach. Here a word or a
+share becomes such a floor of one problem. A new word is an entry of `PLACES`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
 from mossrules._common import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
-from mossrules.frontier import epsilon_sequence
-from mossrules.solver.options import Method
-from mossrules.solver.problems.selection import SelectionProblem
+from mossrules.frontier.sweep import epsilon_sequence
+
+if TYPE_CHECKING:
+    from mossrules.solver.options import Method
+    from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = [
     "AUTO",
@@ -29,18 +35,22 @@ __all__ = [
 
 Stability = Literal["auto", "high", "medium", "low"] | float
 Ties = Literal["keep", "drop"]
-Chosen = TypeVar("Chosen", bound=SelectionProblem)
+Problem = TypeVar("Problem", bound="SelectionProblem")
 
 PLACES = {"high": 3, "medium": 40}  # which floor of the paper's sequence E, counted from 1
 APPROXIMATE = "low"
 AUTO = "auto"  # chosen by cross-validation
-# "medium", the 40th of the paper's floors, is at 0.42 to 0.51 of the largest stability on the
-# tables that were looked at, and "high" at 0.89 to 0.96.
-LEAST_SHARE = 0.5
+
+# Where equal steps of shares end. "medium", the 40th of the paper's floors, is at 0.42 to 0.51 of
+# the largest stability on the tables that were looked at, and "high" at 0.89 to 0.96.
+MIN_SHARE = 0.5
+
+# The product of a share and a whole number may come out a rounding error above one.
+ROUNDING = 1.0 - 1e-12
 
 
 def effective_max_rules(counts: IntArray, max_rules: int, ties: Ties) -> int:
-    """Return the most rules to choose, fewer than asked for where ties are dropped."""
+    """Return the maximum number of rules, lower than asked for where ties are dropped."""
     return count_untied(counts, max_rules) if ties == "drop" else max_rules
 
 
@@ -67,13 +77,13 @@ def check_stability(stability: Stability) -> None:
         )
 
 
-def at_stability(problem: Chosen, stability: Stability) -> Chosen:
+def at_stability(problem: Problem, stability: Stability) -> Problem:
     """Return the problem with the floor that a word or a share stands for."""
     if stability == APPROXIMATE:
         return problem.at(0)
     if not isinstance(stability, str):
-        # A share of a whole number may come out a rounding error above one.
-        return problem.at(int(np.ceil(stability * problem.max_stability * (1.0 - 1e-12))))
+        return problem.at(int(np.ceil(stability * problem.max_stability * ROUNDING)))
+    # Where few rules leave a short sequence, a word is its last floor, the least stable.
     sequence = stability_floors(problem)
     return problem.at(int(sequence[min(PLACES[stability], len(sequence)) - 1]))
 
@@ -88,12 +98,13 @@ def stability_floors(problem: SelectionProblem) -> IntArray:
     largest = problem.max_stability
     if sequence[0] == largest:
         return sequence
-    lowered = np.ceil(sequence * (largest / max(1, sequence[0])) * (1.0 - 1e-12)).astype(np.int64)
+    lowered = np.ceil(sequence * (largest / max(1, sequence[0])) * ROUNDING).astype(np.int64)
     return np.unique(lowered)[::-1]
 
 
 def method_for(problem: SelectionProblem, stability: Stability, method: Method) -> Method:
-    """Return the method to choose with: "low" stands for one of its own, if that may be used."""
+    """Return the method to solve with: "low" stands for the paper's approximate algorithm."""
+    # Coordinate descent knows no limits on features or signs: such problems are solved exactly.
     if stability == APPROXIMATE and not problem.is_limited:
         return "coordinate-descent"
     return method
@@ -102,7 +113,7 @@ def method_for(problem: SelectionProblem, stability: Stability, method: Method) 
 def read_shares(points: int | Iterable[float]) -> FloatArray:
     """Return shares of the largest stability, descending: equal steps to a half, or those given."""
     if not isinstance(points, Iterable):
-        return np.linspace(1.0, LEAST_SHARE, check_integer("points", points))
+        return np.linspace(1.0, MIN_SHARE, check_integer("points", points))
     shares = sorted({check_number("points", share) for share in points}, reverse=True)
     if not shares or shares[0] > 1:
         raise InvalidParameter(

@@ -10,7 +10,7 @@ from mossrules.baselines import SirusRegressor
 from mossrules.baselines.column_generation import count_literals
 from mossrules.data.rows import read_rows
 from mossrules.evaluation import evaluate
-from mossrules.learning.candidate_search import find_in_rows
+from mossrules.learning.fit import find_in_rows
 from research.benchmarks import _comparison_page as page
 from research.benchmarks import _notebooks, comparison
 from research.benchmarks.__main__ import RESUMABLE, SUBJECTS

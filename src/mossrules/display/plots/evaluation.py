@@ -13,8 +13,7 @@ from mossrules._typing import FloatArray
 from mossrules.display.plots._axes import PALETTE, axes_for, finish, records_frame
 from mossrules.evaluation.agreement import Measure
 from mossrules.evaluation.frontier_evaluation import FrontierEvaluation, SelectionCriterion
-from mossrules.evaluation.metrics import LABELS
-from mossrules.evaluation.results import Evaluation, MethodSummary
+from mossrules.evaluation.results import LABELS, Evaluation, MethodSummary
 from mossrules.exceptions import UnsupportedType
 
 if TYPE_CHECKING:
