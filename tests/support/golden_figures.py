@@ -269,14 +269,14 @@ def of_evaluation(found: Any) -> dict[str, Any]:
     """Return learners side by side."""
     return {
         "metric": found.metric,
-        "learners": list(found.learners),
+        "learners": list(found.methods),
         "summary": plain(found.summary_columns()),
         "folds": plain({k: v for k, v in found.columns().items() if k != "settings"}),
         "rules": {
             name: [of_lines(each.texts) for each in found.rule_sets(name)]
-            for name in found.learners
+            for name in found.methods
         },
-        "n_candidates": {name: found.n_candidates(name) for name in found.learners},
+        "n_candidates": {name: found.n_candidates(name) for name in found.methods},
     }
 
 
