@@ -19,8 +19,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from mossrules import FittedEnsemble, MossRegressor, RuleSet, find_candidates
+from mossrules import evaluation as evaluation_room
 from mossrules.baselines import FireRegressor, GlrmRegressor, RuleFitRegressor, SirusRegressor
-from mossrules.evaluation import Evaluation, MethodFold, evaluate, methods
+from mossrules.evaluation import (
+    Evaluation,
+    EvaluationProgress,
+    MethodFold,
+    MethodSummary,
+    evaluate,
+    methods,
+)
 from mossrules.exceptions import (
     InvalidFile,
     InvalidParameter,
@@ -599,3 +607,27 @@ def test_parameters_that_cannot_be_are_refused(diabetes, wanted, more, words):
     """One sentence names what is wrong, before any work."""
     with pytest.raises((InvalidParameter, UnsupportedType), match=words):
         evaluate(wanted, *diabetes, **more)
+
+
+# --- old names ----------------------------------------------------------------------------------
+
+
+def test_old_names_of_methods_still_work():
+    """What is compared was called a learner: each old name works, and says what it is now."""
+    X, y = {"age": range(8)}, [1.0, 2.0] * 4
+    with pytest.warns(DeprecationWarning, match=r"evaluate\(methods=\)"):
+        found = evaluate(learners={"a line": LinearRegression()}, X=pd.DataFrame(X), y=y, cv=2)
+    progress = EvaluationProgress(1, 2, 0, 0.1, "a line")
+    for owner, old, new in [
+        (found, "learners", found.methods),
+        (found.results[0], "learner", "a line"),
+        (found.summaries[0], "learner", "a line"),
+        (progress, "learner", "a line"),
+    ]:
+        vars(type(owner))[old].has_warned = False
+        with pytest.warns(DeprecationWarning, match=f"{old} is now"):
+            assert getattr(owner, old) == new
+    with pytest.warns(DeprecationWarning, match="LearnerFold is now"):
+        assert evaluation_room.LearnerFold is MethodFold
+    with pytest.warns(DeprecationWarning, match="LearnerSummary is now"):
+        assert evaluation_room.LearnerSummary is MethodSummary
