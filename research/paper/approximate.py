@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -79,6 +79,12 @@ class SweptRegressor(MossRegressor):
         )
         self.place = place
         self.prices = prices
+
+    def fit_rows(self, rows: Rows) -> Self:
+        """Find candidates in rows, and choose among them by `_learn`, not by the steps of MOSS."""
+        self._set_candidates(self.find_candidates(rows))
+        self._learn(rows)
+        return self
 
     def _learn(self, rows: Rows | None) -> None:
         settings = self.settings()

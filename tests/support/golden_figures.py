@@ -273,8 +273,7 @@ def of_evaluation(found: Any) -> dict[str, Any]:
         "summary": plain(found.summary_columns()),
         "folds": plain({k: v for k, v in found.columns().items() if k != "settings"}),
         "rules": {
-            name: [of_lines(each.texts) for each in found.rule_sets(name)]
-            for name in found.methods
+            name: [of_lines(each.texts) for each in found.rule_sets(name)] for name in found.methods
         },
         "n_candidates": {name: found.n_candidates(name) for name in found.methods},
     }

@@ -195,7 +195,7 @@ class Evaluation:
     ['smoker is false', 'smoker is true']
     >>> evaluation.summary(backend="pandas")[["method", "dice", "n_rules"]]
       method  dice  n_rules
-    0    MOSS   1.0      2.0
+    0   MOSS   1.0      2.0
     """
 
     results: tuple[MethodFold, ...]  #: by method, then by fold

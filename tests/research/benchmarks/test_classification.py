@@ -51,7 +51,7 @@ def test_figures_are_those_of_evaluate(small, tmp_path):
     expected = evaluate(classification.learners(50, 50), *small, cv=classification.splitter(3))
     for each in expected.summaries:
         for metric in classification.METRICS:
-            assert rows[each.learner][metric] == each.scores[metric]
+            assert rows[each.method][metric] == each.scores[metric]
     assert rows["SIRUS"]["dice"] == expected.summaries[0].dice
     assert "no interpret" in rows["EBM"]["failure"]
     page = (tmp_path / "classification_results-quick.md").read_text()

@@ -50,9 +50,9 @@ def test_figures_are_those_of_evaluate(table, monkeypatch):
     cv = list(KFold(3, shuffle=True, random_state=base.shuffle).split(X))
     learners = protocol_for("paper").learners(X, n_trees=TREES)
     summary = evaluate(learners, X, y, cv=cv).summary()
-    assert set(summary["learner"]) == set(measured)
+    assert set(summary["method"]) == set(measured)
     for each in summary.itertuples():
-        figures = measured[each.learner]
+        figures = measured[each.method]
         assert figures.r2 == pytest.approx(each.r2, abs=1e-12)
         assert figures.r2_se == pytest.approx(each.r2_se, abs=1e-12)
         assert figures.dice == pytest.approx(each.dice, abs=1e-12)

@@ -100,7 +100,7 @@ class ConsistencyDisplay:
     >>> display = ConsistencyDisplay.from_splits({"MOSS": splits})
     >>> display.summary(backend="pandas")
       method  splits  dice  distinct  common
-    0    MOSS       2   1.0         1       1
+    0   MOSS       2   1.0         1       1
     """
 
     blocks: tuple[Block, ...]  #: a rule of a split each
