@@ -67,18 +67,13 @@ nitpick_ignore_regex = [
     # Types of other libraries, whose pages a build without a network cannot link to.
     ("py:.*", r"(numpy|collections|os|pathlib|sklearn)\..*|Axes"),
     # Records inside of figures, data and solver, which signatures name and users need not.
-    (
-        "py:class",
-        r"mossrules\.(candidates\.(cuts|codes)\.\w+|data\.columns\.Kind|constraints\.builder\.\w+)",
-    ),
-    (
-        "py:class",
-        r"mossrules\.(candidates\.forest\.Step|data\.table\.Table|display\.(report\.(data|render)|plots\.\w+)\.\w+)",
-    ),
-    (
-        "py:class",
-        r"mossrules\.(model\.calibration|solver\.problems\.selection|solver\.cutting_plane\.loop)\.\w+",
-    ),
+    ("py:class", r"mossrules\.candidates\.(cuts|codes|forest|statistics)\.\w+"),
+    ("py:class", r"mossrules\.data\.(columns\.Kind|rows\.Rows|table\.Table)"),
+    ("py:class", r"mossrules\.(constraints\.builder|learning\.\w+)\.\w+"),
+    ("py:class", r"mossrules\.display\.(report\.(data|render)|plots\.\w+)\.\w+"),
+    ("py:class", r"mossrules\.(model\.calibration|solver\.(problems|cutting_plane)\.\w+)\.\w+"),
+    # Names that are imported for type checkers alone.
+    ("py:class", r"Binning|CandidatePool|Candidates|Path|Rule|Rows|Settings"),
     ("py:class", r"Horizontal|Vertical"),
 ]
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import tomllib
+from importlib import metadata
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -26,4 +27,9 @@ def research_commands(monkeypatch):
     project = Path(__file__).parents[1] / "research" / "pyproject.toml"
     declared = tomllib.loads(project.read_text("utf-8"))["project"]["entry-points"][group]
     added = [EntryPoint(name, value, group) for name, value in declared.items()]
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: added)
+    others = metadata.entry_points  # numba asks for its own when it first compiles
+
+    def entry_points(**asked):
+        return added if asked.get("group") == group else others(**asked)
+
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)

@@ -343,7 +343,7 @@ def constrained(constraints: dict[str, Any], **settings: Any) -> Figures:
     found = {}
     for name, each in constraints.items():
         model = moss(4, n_trees=50, gap=0.01, constraints=each, **settings).fit(X, y)
-        found[name] = {**of_choice(model), "largest": int(model.problem_.eps_max)}
+        found[name] = {**of_choice(model), "largest": int(model.problem_.max_stability)}
     return found
 
 
@@ -837,7 +837,9 @@ def frontiers_of_problems() -> Figures:
     return {
         "complete": of_frontier(complete),
         "part": of_frontier(
-            solve_frontier(problem, "complete", options=NO_LIMIT, least=200, most=500)
+            solve_frontier(
+                problem, "complete", options=NO_LIMIT, min_stability=200, max_stability=500
+            )
         ),
         "floors": of_frontier(solve_frontier(problem, floors, options=NO_LIMIT, n_jobs=2)),
         "alone": of_frontier(solve_frontier(problem, floors, options=NO_LIMIT, reuse=False)),

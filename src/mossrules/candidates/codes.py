@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mossrules._typing import AnyArray, BoolArray, CodeArray, IntArray
 from mossrules.candidates.cuts import MISSING, Binning
 from mossrules.data.chunks import MAX_CHUNK_ROWS, ChunkSource, Progress
 from mossrules.data.fixed_point import WEIGHTED_TARGET_SHIFT, Moments, TargetGrid
 
 if TYPE_CHECKING:
-    from mossrules._typing import AnyArray, BoolArray, CodeArray, IntArray
     from mossrules.data.row_chunks import Chunk, Span
     from mossrules.data.rows import Rows
 

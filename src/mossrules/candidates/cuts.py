@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mossrules._common import cached_property, check_integer
+from mossrules._typing import AnyArray, CodeArray, FloatArray, IntArray
 from mossrules.candidates.kernels.codes import encode_numbers
 from mossrules.candidates.kernels.draws import ROW_SAMPLE, hash_rows, stream_key
 from mossrules.data.chunks import Progress, RowRange, fold
@@ -28,7 +29,6 @@ from mossrules.data.columns import NUMBERS, Column, Kind, Label
 from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTable
 
 if TYPE_CHECKING:
-    from mossrules._typing import AnyArray, CodeArray, FloatArray, IntArray
     from mossrules.data.row_chunks import Chunk
     from mossrules.data.rows import Rows
     from mossrules.data.table import Table

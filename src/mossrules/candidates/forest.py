@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from mossrules._common import check_integer, check_number
+from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
 from mossrules.candidates.kernels.draws import BOOTSTRAP, TREES_PER_DRAW, draw_features, stream_key
 from mossrules.candidates.kernels.trees import (
     ALL_CONSTANT,
@@ -34,7 +35,6 @@ from mossrules.candidates.kernels.trees import (
 from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
-    from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
     from mossrules.candidates.codes import EncodedChunk, EncodedTable
     from mossrules.candidates.cuts import Binning
     from mossrules.data.chunks import Progress

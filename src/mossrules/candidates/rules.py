@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mossrules._common import cached_property, check_integer
+from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.candidates.cuts import MISSING, BinnedColumn, Binning
 from mossrules.data.columns import Kind, Label
 from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
-    from mossrules._typing import BoolArray, FloatArray, IntArray
     from mossrules.candidates.forest import Path, Step
 
 # Codes end at 251 (missing, 250 bins or levels, and all others). An end of its own, not the last

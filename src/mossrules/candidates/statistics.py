@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
 from mossrules.candidates.kernels.codes import (
     add_overlaps,
     intersect_conditions,
@@ -36,7 +37,6 @@ from mossrules.patterns import (
 from mossrules.statistics import Statistics
 
 if TYPE_CHECKING:
-    from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
     from mossrules.candidates.codes import EncodedChunk, EncodedTable
     from mossrules.candidates.cuts import Binning
     from mossrules.candidates.rules import CandidatePool, Rule

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from mossrules._typing import BoolArray, FloatArray
 from mossrules.candidates.rules import Range, Rule
 from mossrules.constraints.kinds import Constraint, MustInclude
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.solver.problems.linear_constraints import LinearConstraints
 
 if TYPE_CHECKING:
-    from mossrules._typing import BoolArray, FloatArray
     from mossrules.candidates.search import Candidates
     from mossrules.solver.problems.selection import SelectionProblem
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from mossrules import defaults
 from mossrules._common import check_choice, check_integer
+from mossrules._typing import IntArray
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates, find_candidates
@@ -42,7 +43,6 @@ from mossrules.solver.result import Solution, Status
 from mossrules.statistics import Statistics
 
 if TYPE_CHECKING:
-    from mossrules._typing import IntArray
     from mossrules.learning.objective import Objective
     from mossrules.model.ruleset import RuleSet
     from mossrules.solver.problems.selection import SelectionProblem

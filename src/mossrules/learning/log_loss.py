@@ -26,6 +26,7 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 
+from mossrules._typing import FloatArray, IntArray
 from mossrules.constraints.compile import apply_constraints, check_constraints
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.objective import Objective, Score, no_rules
@@ -34,7 +35,6 @@ from mossrules.model.ruleset import RuleSet
 from mossrules.solver.problems.logistic import LogisticProblem
 
 if TYPE_CHECKING:
-    from mossrules._typing import FloatArray, IntArray
     from mossrules.candidates.search import Candidates
     from mossrules.data.columns import Label
     from mossrules.patterns import Patterns

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from mossrules._typing import FloatArray
 from mossrules.solver.result import Report, Solution, Status
 
 if TYPE_CHECKING:
-    from mossrules._typing import FloatArray
     from mossrules.candidates.search import Candidates
     from mossrules.model.ruleset import RuleSet
     from mossrules.solver.problems.selection import SelectionProblem

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.metrics import mean_squared_error, r2_score
 
+from mossrules._typing import FloatArray, IntArray
 from mossrules.constraints.compile import apply_constraints, check_constraints
 from mossrules.learning.objective import Objective, Score, no_rules
 from mossrules.model.ruleset import RuleSet
@@ -26,7 +27,6 @@ from mossrules.solver.kernels.linalg import signed_weights, solve_in_order
 from mossrules.solver.problems.squared import Problem
 
 if TYPE_CHECKING:
-    from mossrules._typing import FloatArray, IntArray
     from mossrules.candidates.search import Candidates
     from mossrules.solver.problems.selection import SelectionProblem
     from mossrules.solver.result import Solution
