@@ -259,7 +259,8 @@ def test_an_interrupted_frontier_says_so():
 def test_an_interrupted_frontier_is_not_kept_for_the_next_call(monkeypatch):
     """The same call then finds all of it, and no report is made of a part."""
     X, y = wild_table(1, n=60)
-    model = MossRegressor(3, n_trees=20, random_state=0).fit(X, y)
+    # One thread: another could have solved the last floors before it hears of the interrupt.
+    model = MossRegressor(3, n_trees=20, random_state=0, n_jobs=1).fit(X, y)
     part = model.frontier(6, progress=interrupt_after(1))
     assert part.interrupted
     assert len(part.entries) < len(model.frontier(6).entries)

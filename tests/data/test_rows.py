@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from mossrules.learning.candidate_search import find_in_rows
 
 from mossrules import MossClassifier, MossRegressor, find_candidates
 from mossrules.baselines import FireRegressor
@@ -19,6 +18,7 @@ from mossrules.data.rows import read_rows
 from mossrules.data.table import Table
 from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidFile, InvalidTable, InvalidTarget, MissingColumns
+from mossrules.learning.fit import find_in_rows
 
 N = 700
 

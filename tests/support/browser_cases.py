@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -102,6 +103,18 @@ class Visit:
     def _on_dialog(self, dialog: Any) -> None:
         self._note("asked", dialog.message)
         dialog.dismiss()
+
+
+def wait_until(page: Page, condition: str, seconds: float = 30.0) -> None:
+    """Return once an expression of JavaScript is true on the page, or say that it never was.
+
+    Asked again and again from here: playwright's own `wait_for_function` asks from within the page
+    where the first answer is no, and there the report's policy forbids it to evaluate anything.
+    """
+    end = time.monotonic() + seconds
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, f"not true after {seconds} s: {condition}"
+        page.wait_for_timeout(20)
 
 
 _EXAMINE = """async ([options, others]) => {

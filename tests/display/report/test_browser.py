@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mossrules import RuleSet
-from support.browser_cases import REQUIRED, Visit, lacking, running_browser, violations
+from support.browser_cases import REQUIRED, Visit, lacking, running_browser, violations, wait_until
 from support.model_cases import plain_values, records
 from support.report_cases import TITLE, WORDS, Report, report_classes, report_numbers
 
@@ -369,10 +369,9 @@ def test_a_number_that_cannot_be_read_is_refused(visit, numbers):
         assert float(page.evaluate(SUM)["total"]) == total
         assert page.locator(f"#what-if-{position}-error").is_hidden()
     page.click("#what-if-reset")
-    page.wait_for_function("document.getElementById('what-if-0').value !== '-15.0'")
-    page.wait_for_function(
-        f"document.getElementById('prediction').dataset.total === '{typical['total']}'"
-    )
+    wait_until(page, "document.getElementById('what-if-0').value !== '-15.0'")
+    total = "document.getElementById('prediction').dataset.total"
+    wait_until(page, f"{total} === '{typical['total']}'")
     assert page.evaluate(SUM) == typical
     row = numbers.rule_sets[numbers.chosen].explain(typical_row(numbers))
     assert float(typical["total"]) == row.total
@@ -482,7 +481,7 @@ def unfold(page) -> None:
     """Show what is folded, and what appears in use: changes, and what was copied."""
     page.click("#point-next")
     page.click("#copy-text")
-    page.wait_for_function("!document.getElementById('copied').hidden")
+    wait_until(page, "!document.getElementById('copied').hidden")
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
 
 
@@ -587,7 +586,7 @@ def test_the_policy_forbids_all_network_use(browser, numbers):
     visit = Visit(browser, numbers.path)
     visit.page.evaluate(BREAK_OUT)
     wanted = ["connect-src", "img-src", "frame-src", "require-trusted-types-for"]
-    visit.page.wait_for_function("(all) => all.every((x) => refused.includes(x))", arg=wanted)
+    wait_until(visit.page, f"{wanted}.every((x) => refused.includes(x))")
     entered = visit.page.evaluate("window.entered")
     visit.close()
     assert entered is None
