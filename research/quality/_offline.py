@@ -32,7 +32,7 @@ COMMANDS: dict[str, list[str]] = {
     "stability": ["stability", "patients.csv", *TRAIN, "--folds", "2"],
     "compare": [
         *("compare", "patients.csv", *TRAIN, "--folds", "2"),
-        *("--learner", "moss-h", "--learner", "sirus", "--json"),
+        *("--method", "moss-h", "--method", "sirus", "--json"),
     ],
     "doctor": ["doctor"],
 }

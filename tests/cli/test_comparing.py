@@ -67,12 +67,12 @@ def test_the_names_of_methods_are_those_of_the_registry():
 
 
 def test_a_comparison_is_that_of_the_library(data, table):
-    """All learners and folds have the figures of `evaluate`, bit for bit but for the times."""
+    """All methods and folds have the figures of `evaluate`, bit for bit but for the times."""
     content = json.loads(run("compare", data, "--folds", "3", "--json", "--gap", "0.05").stdout)
-    learners = make_methods(None, classes=False, max_rules=4, n_trees=25, random_state=0)
+    methods = make_methods(None, classes=False, max_rules=4, n_trees=25, random_state=0)
     for name in ("MOSS-H", "MOSS-M", "MOSS-L"):
-        learners[name].set_params(gap=0.05)
-    expected = evaluate(learners, table, "progression", cv=3)
+        methods[name].set_params(gap=0.05)
+    expected = evaluate(methods, table, "progression", cv=3)
     found, frame = pd.DataFrame(content["folds"]), expected.frame()
     assert found["method"].unique().tolist() == list(METHODS)
     for name in ("method", "fold", "status", "r2", "n_rules", "settings"):
@@ -87,27 +87,27 @@ def test_classifiers_are_compared_by_metrics_of_classes(table, tmp_path):
     path = tmp_path / "data.csv"
     high = np.where(table["progression"] > 140, "high", "low")
     table.assign(progression=high).to_csv(path, index=False)
-    two = ["--folds", "2", "--metric", "log_loss", "--learner", "SIRUS", "--learner", "MOSS-H"]
+    two = ["--folds", "2", "--metric", "log_loss", "--method", "SIRUS", "--method", "MOSS-H"]
     content = json.loads(run("compare", path, *two, "--json").stdout)
-    learners = {
+    methods = {
         "SIRUS": SirusClassifier(4, n_trees=25),
         "MOSS-H": MossClassifier(4, stability="high", n_trees=25, gap=0.01),
     }
-    expected = evaluate(learners, table.assign(progression=high), "progression", cv=2)
+    expected = evaluate(methods, table.assign(progression=high), "progression", cv=2)
     for name in ("auc", "log_loss"):
         found = [each[name] for each in content["folds"]]
         np.testing.assert_allclose(found, expected.frame()[name])
     assert content["metric"] == "log_loss"
-    shown = run("compare", path, *two, "--learner", "RuleFit")
+    shown = run("compare", path, *two, "--method", "RuleFit")
     assert "log-loss" in shown.stdout
-    refused = run("compare", path, *two, "--learner", "FIRE")
+    refused = run("compare", path, *two, "--method", "FIRE")
     assert refused.exit_code == 1
     assert "FIRE is for numbers" in refused.stderr
 
 
-def test_learners_can_be_chosen(data):
+def test_methods_can_be_chosen(data):
     """Only those named take part, whatever the case of their names."""
-    arguments = ["--folds", "2", "--learner", "sirus", "--learner", "MOSS-L", "--seed", "5"]
+    arguments = ["--folds", "2", "--method", "sirus", "--method", "MOSS-L", "--seed", "5"]
     result = run("compare", data, *arguments)
     assert result.exit_code == 0
     for name in METHODS:
@@ -117,9 +117,9 @@ def test_learners_can_be_chosen(data):
 
 
 def test_a_comparison_is_written_drawn_and_recorded(data, tmp_path):
-    """A row per learner and fold, a figure, and a record from which a second run goes on."""
+    """A row per method and fold, a figure, and a record from which a second run goes on."""
     output, plot, record = (tmp_path / name for name in ("r.csv", "p.png", "r.json"))
-    arguments = ["--folds", "2", "--learner", "FIRE", "--learner", "MOSS-H", "--checkpoint", record]
+    arguments = ["--folds", "2", "--method", "FIRE", "--method", "MOSS-H", "--checkpoint", record]
     first = run("compare", data, *arguments, "-o", output, "--plot", plot)
     assert f"Written to {output}." in first.stdout
     assert plot.read_bytes().startswith(b"\x89PNG")
@@ -133,10 +133,10 @@ def test_a_comparison_is_written_drawn_and_recorded(data, tmp_path):
     assert "method 'MOSS-H' with other settings" in other.stderr
 
 
-def test_a_failed_learner_is_told(data):
+def test_a_failed_method_is_told(data):
     """Constraints that cannot be kept fail MOSS alone, and the others are there."""
     result = run(
-        "compare", data, "--folds", "2", "--learner", "moss-h", "--learner", "glrm",
+        "compare", data, "--folds", "2", "--method", "moss-h", "--method", "glrm",
         "--at-most-per-feature", "0",
     )  # fmt: skip
     assert result.exit_code == 0
@@ -148,7 +148,7 @@ def test_a_failed_learner_is_told(data):
 def test_choices_out_of_time_are_told(data):
     """A limit that is too short is said in a line, beside the warnings."""
     result = run(
-        "compare", data, "--folds", "2", "--learner", "moss-m", "--gap", "0", "--gamma", "10",
+        "compare", data, "--folds", "2", "--method", "moss-m", "--gap", "0", "--gamma", "10",
         "--time-limit", "0.01", "-k", "12", "--n-trees", "150",
     )  # fmt: skip
     assert "2 choices ran out of time" in result.stdout
@@ -241,7 +241,7 @@ def test_constraints_are_kept_by_every_command(data, tmp_path):
     assert kept
     assert not any("bmi" in each["rule"] or "s5" in each["rule"] for each in kept)
     record = tmp_path / "r.json"
-    run("compare", data, "--folds", "2", "--learner", "moss-h", "--checkpoint", record, *never)
+    run("compare", data, "--folds", "2", "--method", "moss-h", "--checkpoint", record, *never)
     results = json.loads(record.read_text())["results"]
     used = {feature["name"] for each in results for feature in each["rules"]["features"]}
     assert used
@@ -261,7 +261,7 @@ def test_constraints_are_kept_by_every_command(data, tmp_path):
     ("arguments", "words"),
     [
         (["compare", "--never-use", "bmy"], "--never-use is 'bmy'"),
-        (["fit", "--only-up", "progression"], "no feature of the file"),
+        (["fit", "--only-up", "progression"], "not a feature of the file"),
         (["frontier", "--at-most-features", "0"], "AtMostFeatures"),
         (["stability", "--share", "0"], "--share is 0.0"),
         (["stability", "--folds", "150"], "cv is 150"),
@@ -287,7 +287,7 @@ def test_bad_input_is_one_sentence_and_a_failing_exit(data, monkeypatch, argumen
 
 def test_progress_is_shown_to_people_only(data, monkeypatch):
     """On a terminal the other stream tells how far the work is; otherwise it is silent."""
-    arguments = ["--folds", "2", "--learner", "sirus"]
+    arguments = ["--folds", "2", "--method", "sirus"]
     assert run("compare", data, *arguments).stderr == ""
     shown = io.StringIO()
     monkeypatch.setattr(_output, "errors", Console(file=shown, force_terminal=True))

@@ -1018,12 +1018,12 @@ def reports() -> Figures:
     """Collect what reports show of a regressor and of a classifier."""
     X, y = mixed_rows("y")
     number = moss(3, n_trees=30).fit(X, y)
-    rivals = {"sirus": SirusRegressor(3, n_trees=30)}
-    shown = collect(number, X, y, cv=3, points=4, learners=rivals)
+    others = {"sirus": SirusRegressor(3, n_trees=30)}
+    shown = collect(number, X, y, cv=3, points=4, methods=others)
     alone = collect(number, cv=None, points=[1.0, 0.7], title="Alone")
     X, y = cancer()
     classes = moss_classes(2, n_trees=20).fit(X, y)
-    of_classes = collect(classes, X, y, cv=3, points=[1.0, 0.8, 0.6], learners=None, gap=0.02)
+    of_classes = collect(classes, X, y, cv=3, points=[1.0, 0.8, 0.6], methods=None, gap=0.02)
     return {
         "number": {**of_report(shown), "page": page(shown)},
         "alone": {**of_report(alone), "page": page(alone)},
@@ -1101,7 +1101,7 @@ def commands_that_compare() -> Figures:
         X, y = diabetes()
         X.assign(y=y).to_csv(data, index=False)
         rows = (data, "--target", "y", *quick)
-        three = [word for name in ("MOSS-M", "SIRUS", "FIRE") for word in ("--learner", name)]
+        three = [word for name in ("MOSS-M", "SIRUS", "FIRE") for word in ("--method", name)]
         told = run("report", *rows, "--output", html, "--folds", 3, "--points", 3, "--no-baselines")
         fold = ("--folds", 3)
         return {

@@ -80,7 +80,7 @@ def report_numbers(folder: Path) -> Report:
         X,
         y,
         cv=3,
-        learners={BRACES: SirusRegressor(8, n_trees=150, random_state=0)},
+        methods={BRACES: SirusRegressor(8, n_trees=150, random_state=0)},
     )
 
 

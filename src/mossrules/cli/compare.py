@@ -64,12 +64,12 @@ def compare(
     *,
     file: options.File,
     task: options.TaskOption = options.Task.AUTO,
-    learner: Annotated[
+    method: Annotated[
         list[MethodName] | None,
         typer.Option(
-            "--learner",
+            "--method",
             case_sensitive=False,
-            help="Learner to take part; may be repeated. All of them by default.",
+            help="Method to compare; may be repeated. All of them by default.",
             show_default=False,
         ),
     ] = None,
@@ -84,7 +84,7 @@ def compare(
         typer.Option("--output", "-o", metavar="CSV", help="Where to write a row per fold."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="PNG|SVG|PDF", help="Where to draw all learners.")
+        Path | None, typer.Option(metavar="PNG|SVG|PDF", help="Where to draw all methods.")
     ] = None,
     checkpoint: options.Record = None,
     as_json: options.Json = False,
@@ -94,7 +94,7 @@ def compare(
     moss: options.Moss,
     jobs: options.Jobs = None,
 ) -> None:
-    """Compare MOSS with other learners on one file: accuracy and stability over folds."""
+    """Compare MOSS with other methods on one file: accuracy and stability over folds."""
     for path in (output, plot, checkpoint):
         if path is not None:
             check_place(path)
@@ -102,7 +102,7 @@ def compare(
         check_plot(plot)
     table, kind = read_for_task(file, task)
     methods = late.registry.make_methods(
-        None if learner is None else dict.fromkeys(name.value for name in learner),
+        None if method is None else dict.fromkeys(name.value for name in method),
         classes=kind is options.Task.CLASSIFICATION,
         moss={"gap": gap, **moss_parameters(moss, table, file.target)},
         max_rules=max_rules,
@@ -163,7 +163,7 @@ def show(evaluation: late.evaluation.Evaluation) -> None:
     """Print a comparison for people."""
     metric = late.results.LABELS[evaluation.metric]
     print_line(
-        ("Learners on rows they have not seen", "bold"),
+        ("Methods on rows they have not seen", "bold"),
         f": means of {evaluation.n_folds} folds, and how far the rules of the folds agree (Dice, "
         f"same {evaluation.identity}).",
     )
@@ -175,7 +175,7 @@ def show(evaluation: late.evaluation.Evaluation) -> None:
         print_line(f"{stopped} choices ran out of time; allow more, or a larger gap.")
     print_line(
         f"The rank is the mean of those by {metric} and by Dice, 1 being the best; seconds are "
-        f"those of a fold, with the search that learners share. {evaluation!r}"
+        f"those of a fold, with the search that methods share. {evaluation!r}"
     )
 
 

@@ -36,7 +36,7 @@ def report(
     ] = 51,
     baselines: Annotated[
         bool,
-        typer.Option("--baselines/--no-baselines", help="Whether to show other learners too."),
+        typer.Option("--baselines/--no-baselines", help="Whether to compare with other methods."),
     ] = True,
     title: Annotated[
         str | None, typer.Option(help="Heading of the page.", show_default=False)
@@ -75,7 +75,7 @@ def report(
             y,
             cv=folds or None,
             points=points,
-            learners="baselines" if baselines else None,
+            methods="baselines" if baselines else None,
             title=title,
             made={
                 "source": file.data.name,

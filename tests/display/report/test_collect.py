@@ -50,13 +50,13 @@ def model(rows):
 
 @pytest.fixture(scope="module")
 def report(rows, model):
-    """Return its report, with folds and a learner beside it."""
-    learners = {"a line": LineOfAge()}
-    return collect(model, *rows, cv=KFold(3), points=[1.0, 0.9, 0.8, 0.7], learners=learners)
+    """Return its report, with folds and a method beside it."""
+    methods = {"a line": LineOfAge()}
+    return collect(model, *rows, cv=KFold(3), points=[1.0, 0.9, 0.8, 0.7], methods=methods)
 
 
 class LineOfAge(LinearRegression):
-    """A learner without rules, which looks at one column."""
+    """A method without rules, which looks at one column."""
 
     def fit(self, X, y):
         """Look at the age alone."""
@@ -128,8 +128,8 @@ def test_folds_count_how_often_each_rule_came_out(report, model, rows):
     assert point.evaluated.score == pytest.approx(np.mean(scores))
 
 
-def test_other_learners_are_measured_on_the_same_folds(report, rows):
-    """A learner without rules has a score and no Dice."""
+def test_other_methods_are_measured_on_the_same_folds(report, rows):
+    """A method without rules has a score and no Dice."""
     X, y = rows
     (line,) = report.baselines
     scores = [
@@ -191,8 +191,8 @@ def test_classifiers_have_shares_of_the_log_loss(rows):
     labels = pd.Series(np.where(y > y.median(), "yes", "no"), name="pain")
     sirus = SirusClassifier(4, n_trees=60, random_state=0)
     model = MossClassifier(4, n_trees=60, random_state=0).fit(X, labels)
-    report = collect(model, X, labels, cv=KFold(3), points=[1.0], learners={"SIRUS": sirus})
-    dealt = collect(model, X, labels, cv=3, points=[1.0], learners={"MOSS": model})
+    report = collect(model, X, labels, cv=KFold(3), points=[1.0], methods={"SIRUS": sirus})
+    dealt = collect(model, X, labels, cv=3, points=[1.0], methods={"MOSS": model})
     assert dealt.baselines[0].score == pytest.approx(dealt.points[-1].evaluated.score, abs=0.02)
     expected = []
     for train, test in KFold(3).split(X):
@@ -260,5 +260,5 @@ def test_what_has_no_single_trade_off_is_refused(rows):
         collect(MossRegressor())
     with pytest.raises(InvalidParameter, match="X and y together"):
         collect(several.estimators_["a"], X)
-    with pytest.raises(InvalidParameter, match="learners is 'all'"):
-        collect(several.estimators_["a"], X[["age", "smoker"]], thirds == "a", cv=2, learners="all")
+    with pytest.raises(InvalidParameter, match="methods is 'all'"):
+        collect(several.estimators_["a"], X[["age", "smoker"]], thirds == "a", cv=2, methods="all")

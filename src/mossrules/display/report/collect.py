@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
+from mossrules._deprecated import old_parameters
 from mossrules._provenance import provenance
 from mossrules.baselines.registry import BASELINES, baselines_like
 from mossrules.candidates.rules import Rule
@@ -50,12 +51,13 @@ from mossrules.solver import Solution
 __all__ = ["collect", "with_own"]
 
 Moss = MossRegressor | MossClassifier
-Learners = Literal["baselines"] | Mapping[str, Any] | None
+Methods = Literal["baselines"] | Mapping[str, Any] | None
 
 SQL_TABLE = "data"
 SCORES = {"identity": "R2", "logit": "share of log-loss explained"}
 
 
+@old_parameters({"learners": "methods"})
 def collect(
     model: Moss,
     X: Any = None,
@@ -64,7 +66,7 @@ def collect(
     sample_weight: Any = None,
     cv: Any = defaults.FOLDS_OF_A_CHOICE,
     points: int | Iterable[float] = 51,
-    learners: Learners = "baselines",
+    methods: Methods = "baselines",
     gap: float = defaults.FRONTIER_GAP,
     title: str | None = None,
     made: Mapping[str, Any] | None = None,
@@ -84,7 +86,7 @@ def collect(
         Folds, as in `evaluate_frontier`, 5 by default; None for no cross-validation.
     points : int or shares of the largest stability, default=51
         Number of stability targets, in equal steps from 1 to 0.5, or the targets themselves.
-    learners : "baselines", dict from names to estimators, or None
+    methods : "baselines", dict from names to estimators, or None
         Methods to compare with, measured on the same folds.
     gap : float, default=0.01
         Largest optimality gap of each point.
@@ -124,7 +126,7 @@ def collect(
         folds = _Folds(X, y, {"cv": cv, "sample_weight": sample_weight, "n_jobs": n_jobs}, say)
         shares = [frontier.share(point.stability) for point in solutions if point.stability > 0]
         evaluation = folds.evaluate(model, shares or [1.0], gap)
-        baselines = folds.compare(model, learners, evaluation)
+        baselines = folds.compare(model, methods, evaluation)
     # Each rule once, in the order of the points: points refer to rules by position, as most rules
     # are in many points and their texts are long.
     rules = list(dict.fromkeys(rule for rule_set in rule_sets for rule in rule_set.rules))
@@ -316,19 +318,19 @@ class _Folds:
         )
 
     def compare(
-        self, model: Moss, learners: Learners, evaluation: FrontierEvaluation
+        self, model: Moss, methods: Methods, evaluation: FrontierEvaluation
     ) -> Sequence[BaselinePoint]:
         """Return how well other methods do on the folds that the trade-off was evaluated on."""
-        if learners is None:
+        if methods is None:
             return ()
-        if not isinstance(learners, Mapping):
-            if learners != "baselines":
+        if not isinstance(methods, Mapping):
+            if methods != "baselines":
                 raise InvalidParameter(
-                    f"learners is {learners!r}; pass 'baselines', a dict of estimators, or None."
+                    f"methods is {methods!r}; pass 'baselines', a dict of estimators, or None."
                 )
-            learners = baselines_like(model)
+            methods = baselines_like(model)
         listen = self._listener("comparing with other methods")
-        comparison = evaluate(learners, self.X, self.y, progress=listen, **self.options)
+        comparison = evaluate(methods, self.X, self.y, progress=listen, **self.options)
         return [_baseline(comparison, evaluation, name) for name in comparison.methods]
 
     def _listener(self, stage: str) -> Callable[[EvaluationProgress], None]:
