@@ -21,4 +21,4 @@ frontier.plot(solutions={"the model": model.solution_})
 # %%
 # The knee is the point farthest below the line between both ends.
 
-print(model.select(stability=frontier.knee().stability / frontier.largest_stability).rules_)
+print(model.select(stability=frontier.knee().stability / frontier.max_stability).rules_)

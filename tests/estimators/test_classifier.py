@@ -230,7 +230,7 @@ def test_points_of_the_trade_off_are_reached_without_a_forest():
     X, y = trees_table()
     model = fitted()
     frontier = model.frontier(points=5)
-    assert frontier.largest_stability == model.problem_.max_stability
+    assert frontier.max_stability == model.problem_.max_stability
     looser = model.select(index=len(frontier) - 1, frontier=frontier)
     assert looser.solution_.loss <= model.solution_.loss * (1 + 1e-9)
     assert looser.candidates_ is model.candidates_

@@ -260,7 +260,7 @@ def test_selecting_from_the_frontier(diabetes, model):
     for index in range(len(frontier)):
         selected = model.select(index=index, frontier=frontier)
         assert selected.solution_ is frontier.at(index=index)
-        assert selected.stability == selected.solution_.stability / frontier.largest_stability
+        assert selected.stability == selected.solution_.stability / frontier.max_stability
         assert selected.solution_.verify(selected.problem_).passed
         texts = {model.candidates_.texts[i] for i in selected.solution_.support}
         assert set(selected.rules_.texts) == texts

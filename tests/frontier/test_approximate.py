@@ -101,7 +101,7 @@ def test_every_point_is_a_selection_with_its_own_loss_and_a_bound_that_holds(see
         assert solution.verify(problem.at(entry.floor)).passed
     assert_valid(problem, frontier)
     assert not frontier.complete
-    assert frontier.largest_stability == problem.max_stability_unlimited
+    assert frontier.max_stability == problem.max_stability_unlimited
     assert frontier.null_loss == pytest.approx(0.5 * y @ y)
 
 

@@ -86,7 +86,7 @@ def frontiers(draw, least=0, losses=LOSSES, *, rich=False):
     largest = max([found.stability for found in found_in(points)], default=0)
     return Frontier(
         entries=tuple(points),
-        largest_stability=largest + draw(st.integers(0, 3)),
+        max_stability=largest + draw(st.integers(0, 3)),
         null_loss=draw(st.sampled_from([0.0, 3e10])),
         max_rules=4,
         gamma=draw(st.floats(1e-300, 1e300)),
@@ -194,7 +194,7 @@ def test_a_look_up_by_counts_has_the_least_loss_that_reaches_them(frontier, coun
 @example(of_losses((7, 2.0), (10, 3.0)), Fraction(7, 10))
 def test_a_look_up_by_share_is_one_by_counts(frontier, share):
     """A share of the largest stability is that many counts, rounding aside."""
-    counts = share * frontier.largest_stability
+    counts = share * frontier.max_stability
     reaching = [s for s in found_in(frontier.entries) if s.stability >= counts]
     if not reaching:
         with pytest.raises(InvalidParameter):
@@ -210,8 +210,8 @@ def test_a_look_up_by_share_is_one_by_counts(frontier, share):
 def test_every_point_is_found_by_its_own_share(frontier):
     """Dividing by the largest stability and multiplying again loses no point."""
     for point in frontier.points:
-        if frontier.largest_stability > 0:
-            assert frontier.at(stability=point.stability / frontier.largest_stability) is point
+        if frontier.max_stability > 0:
+            assert frontier.at(stability=point.stability / frontier.max_stability) is point
 
 
 def test_shares_of_huge_counts_lose_no_point():

@@ -244,7 +244,7 @@ def test_ctrl_c_ends_the_searches_of_all_threads(tmp_path):
     path = tmp_path / "frontier.json"
     part = interrupted(ENDLESS, path, "thread", n_jobs=2)
     solved = [e for e in part.entries if e.solution.status is not Status.INTERRUPTED]
-    assert [entry.floor for entry in solved] == [part.largest_stability]
+    assert [entry.floor for entry in solved] == [part.max_stability]
 
 
 @pytest.mark.parametrize("case", CASES, ids="-".join)

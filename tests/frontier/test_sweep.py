@@ -98,13 +98,13 @@ def test_points_are_looked_up_by_stability_index_and_loss():
     problem = lively_problem(5)
     frontier = solve_frontier(problem, "complete", options=EXACT)
     for share in (0.3, 0.6, 0.9, 1.0):
-        counts = share * frontier.largest_stability
+        counts = share * frontier.max_stability
         expected = min(p.loss for p in frontier.points if p.stability >= counts)
         assert frontier.at(stability=share).loss == expected
     for point in frontier.points:
         assert frontier.at(stability=max(2, point.stability)).loss <= point.loss
         assert frontier.at(max_loss=point.loss) is point
-    assert frontier.at(index=0).stability == frontier.largest_stability
+    assert frontier.at(index=0).stability == frontier.max_stability
     assert frontier.knee() in frontier.points
 
 

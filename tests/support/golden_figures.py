@@ -221,7 +221,7 @@ def of_frontier(frontier: Any) -> dict[str, Any]:
         "points": [int(each) for each in frontier.stability],
         "loss": plain(frontier.loss),
         "complete": frontier.complete,
-        "largest": int(frontier.largest_stability),
+        "largest": int(frontier.max_stability),
         "worst_gap": plain(frontier.worst_gap),
     }
 

@@ -123,7 +123,7 @@ class Checkpoint:
         # Without limits there is a selection at any floor.
         missing = not solution.has_selection and problem.constraints is None
         if missing or not solution.verify(problem, quick=True).passed:
-            raise ValueError(f"the point at floor {entry.floor} is none of the problem")
+            raise ValueError(f"the point at floor {entry.floor} is not of this problem")
         return entry
 
 

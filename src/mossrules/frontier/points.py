@@ -109,7 +109,7 @@ def point_from_dict(content: Mapping[str, Any]) -> FrontierPoint:
     if len(solution.support) != len(solution.weights):
         raise ValueError("a solution has another number of weights than rules")
     if not solution.bound <= solution.loss:  # also where one of them is NaN
-        raise ValueError("a bound is above the loss, or one of them is no number")
+        raise ValueError("a bound is above the loss, or one of them is not a number")
     return FrontierPoint(read_count(content["floor"]), solution, read_truth(content["reused"]))
 
 

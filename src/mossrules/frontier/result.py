@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mossrules._common import check_integer, check_number
+from mossrules._deprecated import Renamed
 from mossrules._display import display_class, frontier_html
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray
@@ -39,6 +40,8 @@ __all__ = ["Frontier", "frontier_from_json", "frontier_to_json"]
 # Losses that are relatively closer than this count as equal: the same rules, summed up in another
 # order, must not make two points.
 ROUNDING = 1e-9
+# Of the text, not of the code: what was written earlier can be read.
+KEYS = {"max_stability": "largest_stability"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +65,14 @@ class Frontier:
     """
 
     entries: tuple[FrontierPoint, ...]  #: all floors, descending
-    largest_stability: int  #: of any selection: the problem's `max_stability`
+    max_stability: int  #: of any selection, as the problem has it
     null_loss: float  #: of no rule at all
     max_rules: int  #: of the problem
     gamma: float  #: of the problem
     complete: bool = False  #: every non-dominated point of the range is there, and proven
     seconds: float = 0.0  #: that it took
     interrupted: bool = False  #: by Ctrl-C, with what there was: floors may be missing
+    largest_stability = Renamed("max_stability")
 
     @classmethod
     def of(
@@ -84,7 +88,7 @@ class Frontier:
         ordered = sorted(entries, key=lambda entry: -entry.floor)
         return cls(
             entries=tuple(ordered),
-            largest_stability=problem.max_stability,
+            max_stability=problem.max_stability,
             null_loss=problem.null_loss,
             max_rules=problem.max_rules,
             gamma=problem.gamma,
@@ -139,7 +143,7 @@ class Frontier:
 
     def share(self, stability: float) -> float:
         """Return a stability as a share of the largest."""
-        return stability / self.largest_stability if self.largest_stability else 1.0
+        return stability / self.max_stability if self.max_stability else 1.0
 
     def explained(self, loss: float) -> float:
         """Return the share of the loss without rules that is gone at this loss."""
@@ -188,7 +192,7 @@ class Frontier:
     def _least_loss_from(self, points: Sequence[Solution], stability: float) -> Solution:
         asked = check_number("stability", stability, minimum=0.0)
         # A share times the largest is seldom an integer; counts are, and are compared as such.
-        floor = asked if asked > 1 else asked * self.largest_stability * (1.0 - ROUNDING)
+        floor = asked if asked > 1 else asked * self.max_stability * (1.0 - ROUNDING)
         reaching = [point for point in points if point.stability >= floor]
         if not reaching:
             raise InvalidParameter(
@@ -290,7 +294,7 @@ class Frontier:
         kind += ", interrupted" if self.interrupted else ""
         return (
             f"Frontier({len(self)} points, {kind}, stability {H1[-1]} to {H1[0]} of "
-            f"{self.largest_stability}, worst gap {self.worst_gap:.2g}, {self.seconds:.2g} s)"
+            f"{self.max_stability}, worst gap {self.worst_gap:.2g}, {self.seconds:.2g} s)"
         )
 
 
@@ -311,7 +315,7 @@ def frontier_to_json(frontier: Frontier) -> str:
     """
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     scalars = fields(frontier)[1:]  # all but the entries
-    content |= {scalar.name: getattr(frontier, scalar.name) for scalar in scalars}
+    content |= {KEYS.get(each.name, each.name): getattr(frontier, each.name) for each in scalars}
     content["entries"] = [point_to_dict(entry) for entry in frontier.entries]
     return strict_json(content)
 
@@ -328,7 +332,7 @@ def frontier_from_json(text: str) -> Frontier:
     with refuse_damage("The frontier cannot be read", "write it again with Frontier.to_json"):
         return Frontier(
             entries=tuple(point_from_dict(entry) for entry in content["entries"]),
-            largest_stability=read_count(content["largest_stability"]),
+            max_stability=read_count(content["largest_stability"]),
             null_loss=float(read_number(content["null_loss"])),
             max_rules=read_count(content["max_rules"]),
             gamma=float(read_number(content["gamma"])),

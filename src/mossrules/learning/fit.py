@@ -398,7 +398,7 @@ def frontier_without_rules(solution: Solution, max_rules: int) -> Frontier:
     """Return the frontier of a model without candidates: one point."""
     return Frontier(
         entries=(FrontierPoint(0, solution),),
-        largest_stability=0,
+        max_stability=0,
         null_loss=solution.loss,
         max_rules=max_rules,
         gamma=float("nan"),

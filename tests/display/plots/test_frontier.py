@@ -120,7 +120,7 @@ def test_the_marks_are_what_the_frontier_says(frontier):
     wide = feasible[feasible["gap"] > feasible["floor"].map(asked) + 1e-9]
     measures = ("loss", "explained", "bound", "gap")
     bars = rows(display, "open gap")
-    assert bars["share"].tolist() == (wide["floor"] / frontier.largest_stability).tolist()
+    assert bars["share"].tolist() == (wide["floor"] / frontier.max_stability).tolist()
     assert places(bars, "stability", *measures) == places(wide, "floor", *measures)
     stopped = places(rows(display, "stopped"), "stability", "loss", "bound")
     on_wide = wide[wide["on_frontier"] & (wide["status"] != "heuristic")]
@@ -135,7 +135,7 @@ def test_rings_are_at_the_largest_stability_and_at_the_knee(frontier):
     if not points:
         return
     display = FrontierDisplay.from_frontier(frontier)
-    largest = [each for each in points if each.stability == frontier.largest_stability]
+    largest = [each for each in points if each.stability == frontier.max_stability]
     expected = [(each.stability, each.loss) for each in largest]
     assert places(rows(display, "stability only"), "stability", "loss") == expected
     knee = [(frontier.knee().stability, frontier.knee().loss)] if len(points) >= 3 else []
@@ -209,7 +209,7 @@ def test_other_things_are_refused(arguments, message):
         FrontierDisplay.from_frontier(*arguments)
 
 
-@pytest.mark.parametrize("field", ["largest_stability", "null_loss", "max_rules", "gamma"])
+@pytest.mark.parametrize("field", ["max_stability", "null_loss", "max_rules", "gamma"])
 def test_frontiers_of_two_problems_are_not_drawn_together(field):
     """Losses and stabilities of different problems do not compare."""
     frontier = frontier_of((50, solution(80, 20.0)))
@@ -437,7 +437,7 @@ def test_two_frontiers_share_axes_and_one_scale_of_shares():
     assert "% of the maximum" in shares.get_xlabel()
     display.figure_.canvas.draw()
     ends = np.array(display.ax_.get_xlim())
-    np.testing.assert_allclose(shares.get_xlim(), 100 * ends / frontier.largest_stability)
+    np.testing.assert_allclose(shares.get_xlim(), 100 * ends / frontier.max_stability)
     below = display.ax_.transData.transform((100, 0))[0]
     above = shares.transData.transform((80, 0))[0]
     assert above == pytest.approx(below)  # 80 % of 125 stand above 100

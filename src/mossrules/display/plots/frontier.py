@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from mossrules._common import check_choice
+from mossrules._deprecated import Renamed
 from mossrules._frames import Backend
 from mossrules.display.plots._axes import PALETTE, axes_for, finish, records_frame
 from mossrules.exceptions import InvalidParameter, UnsupportedType
@@ -118,8 +119,9 @@ class FrontierDisplay:
     """
 
     marks: tuple[Mark, ...]  #: in the order of the legend; points the most stable first
-    largest_stability: int  #: of any selection
+    max_stability: int  #: of any selection
     complete: bool  #: whether no point is missing
+    largest_stability = Renamed("max_stability")
 
     # --- data -----------------------------------------------------------------------------------
 
@@ -152,7 +154,7 @@ class FrontierDisplay:
             raise InvalidParameter("The frontier has no points; solve for at least one target.")
         order = get_args(Kind)
         marks.sort(key=lambda each: order.index(each.mark))
-        return cls(tuple(marks), frontier.largest_stability, frontier.complete)
+        return cls(tuple(marks), frontier.max_stability, frontier.complete)
 
     @classmethod
     def from_estimator(cls, model: Any, points: int = 50, *, gap: float = 0.01) -> FrontierDisplay:
@@ -254,7 +256,7 @@ class FrontierDisplay:
         """Add the percentage of the largest stability as a second axis, unless there is one."""
         # A second frontier on the same axes finds the axis there: it is of the same problem, as
         # `_check_frontiers` makes sure, and has the same largest stability.
-        percent = self.largest_stability / 100.0
+        percent = self.max_stability / 100.0
         if not percent or self.ax_.child_axes:
             return
 
@@ -284,7 +286,7 @@ def _points(frontier: Frontier) -> Iterator[Mark]:
             # The gap is in the legend, for an "exact" point is only as good as what was asked for.
             label = f"exact to {100 * asked:g} %" if asked > 0 else "exact"
             yield Mark.of(frontier, solution, "exact", label=label)
-    if points and points[0].stability == frontier.largest_stability:
+    if points and points[0].stability == frontier.max_stability:
         yield Mark.of(frontier, points[0], "stability only")
     if len(points) >= 3:
         yield Mark.of(frontier, frontier.knee(), "knee")
@@ -325,7 +327,7 @@ def _check_frontiers(frontier: Frontier, approximate: Frontier | None) -> None:
         if not isinstance(given, Frontier):
             raise UnsupportedType(f"{name} is a {type(given).__name__}; pass a Frontier.")
     for _, given in others:  # not the frontier itself: without candidates its gamma is NaN
-        for figure in ("largest_stability", "null_loss", "max_rules", "gamma"):
+        for figure in ("max_stability", "null_loss", "max_rules", "gamma"):
             one, other = getattr(frontier, figure), getattr(given, figure)
             if one != other:
                 raise InvalidParameter(
