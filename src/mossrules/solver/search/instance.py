@@ -39,7 +39,6 @@ __all__ = [
     "has_selection",
     "local_search",
     "logistic_selection",
-    "swap_search",
 ]
 
 MAX_SWAPS = 200
@@ -189,19 +188,6 @@ def constraints_of(problem: Problem, prices: FloatArray | None = None) -> Constr
 
 
 # --- good selections ----------------------------------------------------------------------------
-
-
-def swap_search(problem: Problem, start: IntArray | None = None) -> IntArray:
-    """Return a feasible selection that no exchange of one rule for another improves, ascending.
-
-    It starts from the most stable selection, and from `start` if that is feasible and of full size,
-    and takes the best exchange each time; the better of both ends is returned. Nothing is proven:
-    `solve` does that.
-    """
-    if not has_selection(problem):
-        raise InfeasibleProblem("No selection keeps the limits A z <= b; relax one of them.")
-    found = first_selection(Instance.of(problem.padded()), start).support
-    return found[found < problem.m]
 
 
 def first_selection(instance: Instance, start: IntArray | None) -> Incumbent:
