@@ -1,9 +1,9 @@
 """
-Which rules come out again
-==========================
+Which rules are found again
+===========================
 
 Five analyses, each without a fifth of the patients. Rules that are chosen by fit alone ("low")
-hardly ever come out twice; those that must be in many trees do.
+are hardly ever found twice; those that must be in many trees do.
 """
 
 from sklearn.datasets import load_diabetes

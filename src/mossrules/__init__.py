@@ -1,4 +1,4 @@
-"""Short rule sets that predict well and come out the same when the data are perturbed."""
+"""Short rule sets that predict well, and that you can expect to find again."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -53,10 +53,10 @@ def parse_document(
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object in which a field is there twice: readers differ in which one they take."""
+    """Refuse an object in which a field appears twice: readers differ in which one they take."""
     content = dict(pairs)
     if len(content) < len(pairs):
-        raise ValueError("a field is there twice")
+        raise ValueError("a field appears twice")
     return content
 
 

@@ -225,7 +225,7 @@ def test_what_is_no_rule_set_at_all_is_refused(text):
 def test_a_field_given_twice_is_refused():
     """Readers of JSON differ in which of two fields they take."""
     text = changed(["target"], "y").replace('"version": 1', '"version": 1, "version": 1')
-    with pytest.raises(InvalidFile, match="a field is there twice"):
+    with pytest.raises(InvalidFile, match="a field appears twice"):
         RuleSet.from_json(text)
 
 

@@ -114,7 +114,7 @@ def _failed(error: OSError) -> str:
 
 app = typer.Typer(
     cls=_Commands,
-    help="Short rule sets that predict well and come out the same when the data are perturbed.",
+    help="Short rule sets that predict well, and that you can expect to find again.",
     add_completion=False,
     no_args_is_help=True,
 )
@@ -145,7 +145,7 @@ def root(
     *,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
-    """Short rule sets that predict well and come out the same when the data are perturbed."""
+    """Short rule sets that predict well, and that you can expect to find again."""
     if version:
         out.print(f"mossrules {__version__}")
         raise typer.Exit

@@ -245,7 +245,7 @@ def _read_constraints(
         for name in names or ():
             if name not in features:
                 raise InvalidParameter(
-                    f"{option} is {name!r}, which is no feature of the file; name one of its "
+                    f"{option} is {name!r}, which is not a feature of the file; name one of its "
                     f"columns.{late.table.did_you_mean(name, features)}"
                 )
     asked: list[late.constraints.Constraint] = [

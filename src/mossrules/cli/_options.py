@@ -162,7 +162,7 @@ class Moss:
     gamma: Annotated[
         str,
         typer.Option(
-            help="Weights are shrunk less the larger it is: a number, or 'auto'.",
+            help="Larger gamma means less shrinkage: a number, or 'auto'.",
             rich_help_panel=MODEL,
         ),
     ] = "auto"
@@ -237,9 +237,7 @@ TaskOption = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
-ChoiceGap = Annotated[
-    float, typer.Option(help="Largest relative distance of each choice from its optimum.")
-]
+ChoiceGap = Annotated[float, typer.Option(help="Largest optimality gap of each rule set.")]
 
 
 class Engine(StrEnum):
@@ -286,7 +284,7 @@ Jobs = Annotated[
         callback=_some_jobs,
     ),
 ]
-Folds = Annotated[int, typer.Option(min=2, help="Parts that the rows are dealt out to.")]
+Folds = Annotated[int, typer.Option(min=2, help="Number of folds for cross-validation.")]
 IdentityOption = Annotated[
     Identity,
     typer.Option(
@@ -298,7 +296,9 @@ IdentityOption = Annotated[
 Record = Annotated[
     Path | None,
     typer.Option(
-        "--checkpoint", metavar="FILE", help="Record of a long run, to go on from after a stop."
+        "--checkpoint",
+        metavar="FILE",
+        help="Record of a long run; an interrupted run resumes from it.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -320,9 +320,7 @@ class Choice:
     max_rules: MaxRules = defaults.MAX_RULES
     gap: Annotated[
         float,
-        typer.Option(
-            "--gap", help="Largest relative distance from the best choice.", rich_help_panel=MODEL
-        ),
+        typer.Option("--gap", help="Largest optimality gap.", rich_help_panel=MODEL),
     ] = defaults.GAP
     ties: TiesOption = Ties.KEEP
 

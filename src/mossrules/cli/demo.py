@@ -101,7 +101,7 @@ def demo(
         f"A page of {len(shown.points)} rule sets, from the most stable to the one that fits best: "
         f"{page}. Open it in a browser."
     )
-    print_line("The same of a file of yours, with a proof: mossrules report FILE --target COLUMN")
+    print_line("The same for your own file, with a proof: mossrules report FILE --target COLUMN")
 
 
 def _find(

@@ -165,7 +165,7 @@ def _solves(method: Method) -> str:
     smallest = min(problem.loss(np.array(pair)) for pair in feasible)
     solution = solver.solve(problem, method, solver.Options(gap=0.0))
     if not np.isclose(solution.loss, smallest, rtol=AGREE):
-        raise AssertionError(f"the loss is {solution.loss!r} and {smallest!r} can be had")
+        raise AssertionError(f"the loss is {solution.loss!r} and {smallest!r} is possible")
     return f"the best of {len(feasible)} selections"
 
 

@@ -150,7 +150,7 @@ def show_explanation(
     """Print which rules hold for a row, counted from 1, and what each adds."""
     n_rows = late.table.Table.from_any(table).n_rows
     if row > n_rows:
-        raise InvalidParameter(f"--explain is {row} and the file has {n_rows} rows; name one.")
+        raise InvalidParameter(f"Row {row} does not exist: the file has {n_rows} rows.")
     alone = {name: values[row - 1 : row] for name, values in table.items()}
     if isinstance(ruleset, late.model.RuleSet):
         found = ruleset.explain(late.table.Table.from_any(alone))

@@ -57,7 +57,7 @@ def stability(
     moss: options.Moss,
     jobs: options.Jobs = None,
 ) -> None:
-    """Show which rules of MOSS come out again when a part of the rows is left out."""
+    """Show which rules of MOSS are found again when part of the rows is left out."""
     if not 0 < share <= 1:
         raise InvalidParameter(f"--share is {share!r}; pass a part of the folds in (0, 1].")
     if checkpoint is not None:

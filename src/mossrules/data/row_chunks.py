@@ -74,7 +74,7 @@ class Chunk:
     def target(self) -> FloatArray:
         """The target of these rows."""
         if self.read_target is None:
-            raise InvalidTarget("The rows have no target; name one.")
+            raise InvalidTarget("The rows have no target; name a column for it.")
         return self._pick(self.read_target())
 
     def _pick(self, values: AnyArray) -> AnyArray:

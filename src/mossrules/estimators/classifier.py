@@ -28,7 +28,7 @@ __all__ = ["MossClassifier"]
 
 
 class MossClassifier(MossEstimator, RuleClassifier):
-    """A few if-then rules whose log-odds add up, and that come out the same on perturbed data.
+    """A few if-then rules whose log-odds add up, and that you can expect to find again.
 
     A forest of shallow trees proposes rules; the share of trees that contain a rule is its
     stability. Of all selections of at most `max_rules` rules that are stable enough, `fit` finds
@@ -48,11 +48,11 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         As in `MossRegressor`; of more than two classes, of and for each rule set. "auto" looks at
         the share of the log-loss that rules explain, where `MossRegressor` looks at R2.
     gamma : float or "auto", default="auto"
-        Weights are shrunk less the larger it is; "auto" is 30 over the number of rows and the
+        Larger gamma means less shrinkage; "auto" is 30 over the number of rows and the
         variance of the class, which shrinks them as much as in regression.
     refit : bool, default=True
-        Whether weights and intercept are fitted anew to the chosen rules, almost without the
-        shrinking that `gamma` makes.
+        Whether weights and intercept are refitted to the chosen rules, almost without the
+        shrinkage of `gamma`.
     class_weight : None, "balanced" or dict from classes to weights, default=None
         Multiplies the weights of rows. "balanced" gives all classes the same total; probabilities
         are then those of a population in which classes are equally frequent.

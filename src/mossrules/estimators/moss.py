@@ -216,12 +216,12 @@ class MossEstimator(RuleEstimator):
             largest stability, in (0, 1]; "complete" is every point that no other beats in both
             stability and fit (ask for `gap=0` with it).
         gap : float, default=0.01
-            Largest relative distance of each point from its optimum.
+            Largest optimality gap of each point.
         time_budget : float, optional
             Seconds for all floors together.
         checkpoint, progress
-            A file to go on from after a stop, and a function to call after each floor, as in
-            `solve_frontier`.
+            A file from which an interrupted run resumes, and a function to call after each floor,
+            as in `solve_frontier`.
         """
         check_is_fitted(self)
         return self.fitted_.frontier(
@@ -291,7 +291,7 @@ class MossEstimator(RuleEstimator):
         X, y : the rows of `fit`
             With them, the page has a summary of the data, and what each point is worth on folds.
         how
-            See `mossrules.display.report.collect`: `cv`, `points`, `learners`, `title` and more.
+            See `mossrules.display.report.collect`: `cv`, `points`, `methods`, `title` and more.
 
         Returns
         -------

@@ -88,7 +88,7 @@ def _read_split(rows: Rows, fold: int, pair: Any) -> Split:
         train, test = (_read_positions(part, len(rows.given)) for part in pair)
     except (TypeError, ValueError) as error:
         raise InvalidParameter(
-            f"Fold {fold} of cv is no pair of positions of training and test rows, from 0 to "
+            f"Fold {fold} of cv is not a pair of positions of training and test rows, from 0 to "
             f"{len(rows.given) - 1}; pass two arrays of integers."
         ) from error
     # Rows are in canonical order here, repeated as whole weights say and without those of weight 0;

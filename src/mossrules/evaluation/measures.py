@@ -167,7 +167,7 @@ def empirical_stability(
     confidence : float in (0, 1), default=0.95
         Of the interval.
     n_resamples : int, default=1000
-        Times that the runs are drawn anew, at least 20.
+        Number of times that the runs are resampled, at least 20.
     random_state : int, NumPy generator or None, default=0
         Seed of these draws.
 

@@ -85,7 +85,7 @@ def evaluate_frontier(
         When rules of two folds count as the same, as in `mossrules.stability.dice`; "rows" looks at
         all rows of X.
     gap : float, default=0.01
-        Largest relative distance of each choice from its optimum.
+        Largest optimality gap of each rule set.
     time_limit : float, optional
         Seconds for all folds together, from the first choice on, beside those that the estimator
         allows each choice. Choices that run out of either have the best rule set found so far, and

@@ -440,9 +440,9 @@ def _frozen(values: FloatArray) -> FloatArray:
 
 def _check_rules(rules: tuple[Rule, ...], binning: Binning, columns: tuple[str, ...]) -> None:
     if len(set(rules)) < len(rules):
-        raise InvalidParameter("A rule is there twice; give each rule one weight.")
+        raise InvalidParameter("A rule appears twice; give each rule one weight.")
     if len(set(columns)) < len(columns):
-        raise InvalidParameter("A name is there twice in columns; names must differ.")
+        raise InvalidParameter("A name appears twice in columns; names must differ.")
     for rule in rules:
         if Rule.of(rule.conditions) != rule:
             raise InvalidParameter(

@@ -186,7 +186,7 @@ def test_a_column_without_a_name_can_be_dropped(tmp_path):
     [
         ("data.csv", "", "is empty"),
         ("data.csv", "\n\n", "is empty"),
-        ("data.csv", "a,b\n", "no rows"),
+        ("data.csv", "a,b\n", "no data rows"),
         ("data.csv", "a,b\n1,2\n3\n", "line 3: 1 fields where the header has 2"),
         ("data.csv", "a,b\n1,2\n\n3,4,5\n", "line 4: 3 fields where the header has 2"),
         ("data.csv", "a,a\n1,2\n", "more than one column 'a'"),
@@ -249,7 +249,7 @@ def test_parquet_keeps_its_types(tmp_path):
     assert table.columns[3].read(0, 2).tolist() == ["3", "4"]
     assert math.isnan(table.columns[0].read(0, 2)[1])
     frame.clear().write_parquet(path)
-    with pytest.raises(InvalidFile, match="no rows"):
+    with pytest.raises(InvalidFile, match="no data rows"):
         read_file(path)
 
 
@@ -422,7 +422,7 @@ def test_files_of_one_table_have_to_agree(tmp_path):
     with pytest.raises(InvalidFile, match="list of files is empty"):
         scan_files([])
     frames["a"].head(0).to_parquet(paths["a"])
-    with pytest.raises(InvalidFile, match="no rows"):
+    with pytest.raises(InvalidFile, match="no data rows"):
         scan_files(paths["a"])
 
 

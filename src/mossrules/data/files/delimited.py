@@ -71,7 +71,7 @@ def _parse_files(
     parsers: dict[str, Parser[Kept]] = {}
     n_rows = sum(_parse_file(selection, delimiter, make_blocks, parsers) for selection in files)
     if n_rows == 0:
-        raise InvalidFile(f"{files[0].path} has a header and no rows; add some.")
+        raise InvalidFile(f"{files[0].path} contains no data rows, only a header; add rows.")
     return parsers
 
 

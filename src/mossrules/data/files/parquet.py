@@ -38,7 +38,7 @@ def read_parquet(selection: ColumnSelection) -> Columns:
         if importlib.util.find_spec(library) is not None:
             frame = nw.from_native(read(selection), eager_only=True)
             if len(frame) == 0:
-                raise InvalidFile(f"{selection.path} has no rows; add some.")
+                raise InvalidFile(f"{selection.path} contains no data rows; add rows.")
             return {
                 name: _as_selected(frame[name], name, selection).to_native()
                 for name in frame.columns
@@ -152,7 +152,7 @@ def scan_parquet(files: Sequence[ColumnSelection]) -> Table:
         check_same(selection.path, chosen, names)
         parts += _parts(selection.path, modified, metadata, parts[-1].rows.stop if parts else 0)
     if not parts:
-        raise InvalidFile(f"{files[0].path} has no rows; add some.")
+        raise InvalidFile(f"{files[0].path} contains no data rows; add rows.")
     columns = tuple(_column(name, schema, files[0], parts) for name in names)
     return Table(columns, parts[-1].rows.stop, parts=tuple(part.rows for part in parts))
 
@@ -165,7 +165,7 @@ def _metadata(path: Path, modified: int) -> Any:
     from pyarrow import parquet  # noqa: PLC0415  optional
 
     if path.stat().st_mtime_ns != modified:
-        raise InvalidFile(f"{path} was changed while it was read; begin anew.")
+        raise InvalidFile(f"{path} was changed while it was read; start again.")
     with _by_pyarrow(path), parquet.ParquetFile(path) as file:
         return file.metadata
 

@@ -215,7 +215,7 @@ class ReportPoint:
     weights: tuple[float, ...]
     certificate: CertificateSummary
     exports: Mapping[str, str]
-    training: float | None = None  # the score on the training rows, of weights fitted anew
+    training: float | None = None  # the score on the training rows, of refitted weights
     found: tuple[int, ...] | None = None  # folds that have each rule at this point
     evaluated: EvaluatedSummary | None = None
 
