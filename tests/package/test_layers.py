@@ -44,6 +44,8 @@ def imports_of(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mossrules"):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
             found |= {name if module_of(name) in MODULES else node.module for name in names}
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if module_of(alias.name) in MODULES}
     return {module_of(name) for name in found}
 
 

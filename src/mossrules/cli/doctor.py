@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-import mossrules
 from mossrules import _late as late
 from mossrules.cli import _options as options
 from mossrules.cli._output import print_json, print_line
@@ -132,7 +131,7 @@ def _cache() -> Finding:
 
 def _cache_folder() -> Path:
     asked = os.environ.get("NUMBA_CACHE_DIR")
-    return Path(asked) if asked else Path(mossrules.__file__).parent
+    return Path(asked) if asked else Path(__file__).parents[1]
 
 
 def _kept(name: str = "*") -> Iterator[Path]:
