@@ -1,4 +1,10 @@
-"""Any table, file or Dask collection to rows: each input is opened and checked once."""
+"""Any table, file or Dask collection to rows: each input is opened and checked once.
+
+`rows.py` is what the other rooms see: one `Rows`, whatever it was made from. Only `columns.py` and
+`table.py` know frame libraries, only `files/` knows formats, only `dask_partitions.py` knows Dask.
+What works on rows is a fold (`chunks.py`) whose parts may come in any order; `canonical_order.py`
+and `fixed_point.py` are why that changes no result.
+"""
 
 from mossrules.data.files import read_file, scan_files
 

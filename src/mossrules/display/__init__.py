@@ -1,4 +1,8 @@
-"""What people look at: plots, the report page and notebook views, a data object behind each."""
+"""What people look at: plots, the report page and notebook views, a data object behind each.
+
+A display is values first (`frame()`, `ReportData`), which tests can compare, and a drawing of just
+those. Results find this room through `_display.py` alone; nothing below imports it.
+"""
 
 from mossrules.display.plots.consistency import ConsistencyDisplay
 from mossrules.display.plots.effort import EffortDisplay

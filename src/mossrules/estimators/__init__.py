@@ -1,4 +1,8 @@
-"""scikit-learn's view of mossrules: estimators that are glue, with the mathematics elsewhere."""
+"""scikit-learn's view of mossrules: estimators that are glue, with the mathematics elsewhere.
+
+They keep parameters, ask `learning` for a fit, and show the result under scikit-learn's names. What
+decides about a result belongs to `learning`, and defaults to `defaults.py`.
+"""
 
 from mossrules._deprecated import old_names
 from mossrules.estimators.base import search_parameters

@@ -1,4 +1,9 @@
-"""How good models are on rows that they have not seen, and whether their rules are found again."""
+"""How good models are on rows that they have not seen, and whether their rules are found again.
+
+All refits and folds are made here: `folds.py` assigns rows to folds and runs them, with progress,
+for `comparison.py` (whose checkpoint is `record.py`) and `trade_off.py`. Agreement is defined once,
+in `agreement.py`. Methods are asked for no more than `learning/method.py` says.
+"""
 
 from mossrules._deprecated import old_names
 from mossrules.evaluation.comparison import evaluate

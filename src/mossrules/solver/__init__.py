@@ -1,4 +1,9 @@
-"""Choose at most k rules with a floor on stability and the least ridge loss, and prove it."""
+"""Choose at most k rules with a floor on stability and the least ridge loss, and prove it.
+
+It sees numbers only: no rows, no rules, no names of columns. `problems/` has the plain definitions,
+which may be slow and must be right; `bounds/`, `search/`, `cutting_plane/`, `approximate/` and
+`kernels/` may be changed for speed, as `result.py` recomputes each answer by the definitions.
+"""
 
 from mossrules._deprecated import old_names
 from mossrules.solver.bounds.verification import Verification

@@ -1,4 +1,8 @@
-"""CSV and Parquet files -> columns by name."""
+"""CSV and Parquet files -> columns by name.
+
+A format is a module of its own, which reads a file whole or in parts; a new one is chosen here. All
+parts of a table must agree in names and kinds, and errors name the file and the line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""One page on which a person chooses their model: data apart from drawing."""
+"""One page on which a person chooses their model: data apart from drawing.
+
+`collect.py` gathers the data (`data.py`), `view.py` puts them into words and figures, `render.py`
+writes the page from the template in `page/`. Every point is put into words here, once; the page's
+script only shows and hides, and does what depends on the reader's input.
+"""
 
 from mossrules.display.report.collect import collect
 from mossrules.display.report.data import ReportData
