@@ -175,10 +175,10 @@ def fit_binning(
     # All columns in one pass: files would otherwise be opened once for each. Sorting in memory
     # comes after it, a column per thread.
     n_bins = check_integer("n_bins", n_bins, minimum=2, maximum=MAX_BINS)
-    most = min(SAMPLE_ROWS, max(1000, SAMPLE_VALUES // len(rows.columns)))
+    limit = min(SAMPLE_ROWS, max(1000, SAMPLE_VALUES // len(rows.columns)))
     summary = rows.chunks.fold(
-        partial(_summarise, most),
-        partial(_Summary.combine, most=most),
+        partial(_summarise, limit),
+        partial(_Summary.combine, limit=limit),
         n_jobs=n_jobs,
         stage="reading columns",
         progress=progress,
@@ -240,9 +240,9 @@ class _Summary:
     columns: list[_ColumnSummary]
 
     @staticmethod
-    def combine(a: _Summary, b: _Summary, most: int) -> _Summary:
+    def combine(a: _Summary, b: _Summary, limit: int) -> _Summary:
         hashes = np.concatenate([a.hashes, b.hashes])
-        keep = _smallest(hashes, most)
+        keep = _smallest(hashes, limit)
         weights = None
         if a.weights is not None and b.weights is not None:
             weights = np.concatenate([a.weights, b.weights])[keep]
@@ -253,7 +253,7 @@ class _Summary:
         )
 
 
-def _summarise(most: int, chunk: Chunk) -> _Summary:
+def _summarise(limit: int, chunk: Chunk) -> _Summary:
     # A hash of its number decides whether a row is in the sample, so the sample is the same however
     # rows are cut into chunks; a generator of random numbers would go by the order of the work.
     hashes = np.empty(len(chunk), dtype=np.uint64)
@@ -265,7 +265,7 @@ def _summarise(most: int, chunk: Chunk) -> _Summary:
         used = np.flatnonzero(chunk.weights)
         row_weights = chunk.weights[used]
     hashes = hashes[used]
-    keep = _smallest(hashes, most)
+    keep = _smallest(hashes, limit)
     columns = []
     for column in chunk.table.columns:
         values = chunk.read(column)[used]
@@ -276,9 +276,9 @@ def _summarise(most: int, chunk: Chunk) -> _Summary:
     return _Summary(hashes[keep], None if row_weights is None else row_weights[keep], columns)
 
 
-def _smallest(hashes: AnyArray, most: int) -> IntArray | slice:
-    """Return where the `most` smallest hashes are, in no particular order."""
-    return np.argpartition(hashes, most)[:most] if len(hashes) > most else slice(None)
+def _smallest(hashes: AnyArray, limit: int) -> IntArray | slice:
+    """Return where the `limit` smallest hashes are, in no particular order."""
+    return np.argpartition(hashes, limit)[:limit] if len(hashes) > limit else slice(None)
 
 
 def _summarise_numbers(name: str, numbers: FloatArray, keep: IntArray | slice) -> _ColumnSummary:

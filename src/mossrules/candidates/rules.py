@@ -372,10 +372,10 @@ class CandidatePool:
         """Share of trees in which each rule appears: the paper's Pi."""
         return self.counts / self.n_trees
 
-    def cap(self, most: int) -> CandidatePool:
-        """Return the `most` most frequent rules."""
-        most = check_integer("max_candidates", most)
-        return CandidatePool(self.rules[:most], self.trees[:most], self.n_trees)
+    def cap(self, maximum: int) -> CandidatePool:
+        """Return at most `maximum` rules, the most frequent."""
+        maximum = check_integer("max_candidates", maximum)
+        return CandidatePool(self.rules[:maximum], self.trees[:maximum], self.n_trees)
 
     def including(self, rules: Iterable[Rule]) -> CandidatePool:
         """Return the pool with more rules, found in no tree unless they are there already."""

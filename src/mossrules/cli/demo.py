@@ -142,14 +142,16 @@ def _show_model(model: late.estimators.MossRegressor) -> None:
     print_line(certificate(model.solution_))
 
 
-def _rules_table(found: late.search.Candidates, again: late.search.Candidates, most: int) -> Table:
+def _rules_table(
+    found: late.search.Candidates, again: late.search.Candidates, maximum: int
+) -> Table:
     table = Table(title="Candidate rules, most often found first", title_justify="left")
     for heading in ("found", "again", "rows", "mean"):
         table.add_column(heading, justify="right")
     table.add_column("rule")
     proportion_again = dict(zip(again.pool.rules, again.pool.proportions, strict=True))
     columns = found.columns()
-    for position in range(min(most, len(found))):
+    for position in range(min(maximum, len(found))):
         table.add_row(
             f"{columns['proportion'][position]:.1%}",
             f"{proportion_again.get(found.pool.rules[position], 0.0):.1%}",

@@ -36,10 +36,10 @@ def read_target(
     return codes.astype(np.float64), classes
 
 
-def read_labels(column: Column, n_rows: int, *, least: int = 2) -> tuple[AnyArray, IntArray]:
+def read_labels(column: Column, n_rows: int, *, minimum: int = 2) -> tuple[AnyArray, IntArray]:
     """Return the classes, sorted, and the position of each row's class among them."""
     values = label_values(column, 0, n_rows)
-    classes = sort_labels(column.name, set(values.tolist()), values.dtype, least=least)
+    classes = sort_labels(column.name, set(values.tolist()), values.dtype, minimum=minimum)
     place = {label: position for position, label in enumerate(classes.tolist())}
     return classes, np.array([place[label] for label in values.tolist()], dtype=np.int64)
 
@@ -61,11 +61,11 @@ def label_values(column: Column, start: int, stop: int) -> AnyArray:
     return values > 0 if column.kind is Kind.BOOLEAN else values
 
 
-def sort_labels(name: str, found: set[Any], dtype: Any, *, least: int = 2) -> AnyArray:
+def sort_labels(name: str, found: set[Any], dtype: Any, *, minimum: int = 2) -> AnyArray:
     """Return the classes that a target has, sorted."""
     # By type and then by value, as scikit-learn has them where all are of one type.
     labels = sorted(found, key=lambda label: (type(label).__name__, label))
-    if len(labels) < least:
+    if len(labels) < minimum:
         only = f" ({labels[0]!r} on every row)" if labels else ""
         raise InvalidTarget(
             f"{name} has {len(labels)} class{'' if labels else 'es'}{only}, and rules tell "

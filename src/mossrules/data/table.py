@@ -378,13 +378,13 @@ def did_you_mean(name: str, available: Sequence[str]) -> str:
     return f" Did you mean {_quoted(close[0])}?" if close else ""
 
 
-def _quoted(name: str, most: int = 100) -> str:
-    return repr(name) if len(name) <= most else f"{name[:most]!r}..."
+def _quoted(name: str, maximum: int = 100) -> str:
+    return repr(name) if len(name) <= maximum else f"{name[:maximum]!r}..."
 
 
-def _listed(names: Sequence[str], most: int = 10) -> str:
-    shown = ", ".join(_quoted(name) for name in names[:most])
-    more = f" and {len(names) - most} more" if len(names) > most else ""
+def _listed(names: Sequence[str], maximum: int = 10) -> str:
+    shown = ", ".join(_quoted(name) for name in names[:maximum])
+    more = f" and {len(names) - maximum} more" if len(names) > maximum else ""
     return f"column{'s' if len(names) > 1 else ''} {shown}{more}"
 
 

@@ -389,7 +389,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         X = scan_if_path(X)
         if isinstance(y, str):
             table, column = split_column(X, y)
-            classes, codes = read_labels(column, table.n_rows, least=1)
+            classes, codes = read_labels(column, table.n_rows, minimum=1)
             y = classes[codes]
         return float(super().score(X, y, sample_weight))
 

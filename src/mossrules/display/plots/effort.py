@@ -190,9 +190,9 @@ class EffortDisplay:
         else:
             # A logarithm has no place for the zeros of re-used targets: below the smallest amount
             # the scale is linear.
-            least = 10.0 ** math.floor(math.log10(min(positive)))
-            self.ax_.set_yscale("symlog", linthresh=least, linscale=0.5)
-            self.ax_.set_ylim(bottom=-0.2 * least)
+            minimum = 10.0 ** math.floor(math.log10(min(positive)))
+            self.ax_.set_yscale("symlog", linthresh=minimum, linscale=0.5)
+            self.ax_.set_ylim(bottom=-0.2 * minimum)
 
 
 def _amount(entry: FrontierPoint, measure: Measure) -> float:

@@ -358,7 +358,9 @@ def _label(label: Label) -> str:
     return leader + _text(label.box.left, label.box.bottom - 3, label.text, "label", "start")
 
 
-def _nice_step(least: float) -> float:
+def _nice_step(minimum: float) -> float:
     """Return the smallest round number that is no less."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= least)
+    power = 10.0 ** math.floor(math.log10(minimum))
+    return next(
+        factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= minimum
+    )

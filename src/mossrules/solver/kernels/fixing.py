@@ -182,12 +182,12 @@ def fix_by_constraints(
     """
     constraints, fixed = data.constraints, False
     for row in range(constraints.b.shape[0]):
-        least = 0.0
+        minimum = 0.0
         for i in range(decision.shape[0]):
             x = constraints.A[row, i]
             if decision[i] == IN or (decision[i] == FREE and x < 0.0):
-                least += x
-        slack = constraints.b[row] - least
+                minimum += x
+        slack = constraints.b[row] - minimum
         if slack < 0.0:
             return False, rules_left, stability_left, fixed
         for i in range(decision.shape[0]):

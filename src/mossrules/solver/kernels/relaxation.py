@@ -127,13 +127,13 @@ def gather(
                 asking += 1
                 strongest = max(strongest, excess)
     # Far from the optimum many ask at once and few will stay: take the strongest of them.
-    least = 0.0 if asking <= 32 else 0.2 * strongest
+    minimum = 0.0 if asking <= 32 else 0.2 * strongest
     n = 0
     for i in range(m):
         if decision[i] == OUT:
             continue
         t = lam - mu * (data.counts[i] - centre) + offset[i]
-        asks = gain_of(data, i, r[i]) - max(0.0, t) > least
+        asks = gain_of(data, i, r[i]) - max(0.0, t) > minimum
         if decision[i] == FREE and w[i] == 0.0 and not asks:
             continue
         # Rules that find no place are left as they are: any w gives a valid bound, so the bound is
@@ -318,12 +318,12 @@ def _price(
         if free[i]:
             score[n] = gain[i] + mu * counts[i]
             n += 1
-    least = _nth_largest(score, n, int(rules_left))
+    minimum = _nth_largest(score, n, int(rules_left))
     stability = 0.0
     for i in range(gain.shape[0]):
-        if free[i] and gain[i] + mu * counts[i] >= least:
+        if free[i] and gain[i] + mu * counts[i] >= minimum:
             stability += counts[i]
-    return least, stability
+    return minimum, stability
 
 
 @njit(cache=True, nogil=True)
@@ -337,16 +337,16 @@ def first_multipliers(
     """
     m = node.r.shape[0]
     gain, score, free = np.empty(m), np.empty(m), np.empty(m, np.bool_)
-    largest, most = -np.inf, 1.0
+    largest, maximum = -np.inf, 1.0
     for i in range(m):
         gain[i] = gain_of(data, i, node.r[i]) - data.constraints.offset[i]
         free[i] = node.decision[i] == FREE
-        largest, most = max(largest, gain[i]), max(most, data.counts[i])
+        largest, maximum = max(largest, gain[i]), max(maximum, data.counts[i])
     lam, stability = _price(gain, data.counts, free, 0.0, rules_left, score)
     if stability >= stability_left:
         return max(0.0, lam), 0.0
     # From here mu is bracketed: its first guess would lift a rule of the most counts to the top.
-    low, high = 0.0, max(0.0, lam + largest) / most
+    low, high = 0.0, max(0.0, lam + largest) / maximum
     for _ in range(30):
         lam, stability = _price(gain, data.counts, free, high, rules_left, score)
         if stability >= stability_left:

@@ -150,8 +150,8 @@ class GroupSearch(SearchLoop):
         """Return a node with the groups left out that there is no room for beside those inside."""
         u = np.zeros(len(self.constraints.groups))
         u[list(inside)] = 1.0
-        used, most = self.constraints.of_groups @ u, self._most_of_groups
-        full = np.any(used[:, None] + self.constraints.of_groups > most[:, None], axis=0)
+        used, maximum = self.constraints.of_groups @ u, self._most_of_groups
+        full = np.any(used[:, None] + self.constraints.of_groups > maximum[:, None], axis=0)
         left = set(range(len(u))) - inside
         outside |= {g for g in left if full[g]}
         return _Node(bound, len(left - outside), inside, outside)

@@ -216,9 +216,9 @@ class _Selections:
     """Selections found so far, at most so many, and the loss up to which more are wanted."""
 
     def __init__(
-        self, problem: SelectionProblem, tolerance: float, most: int, rounding: float
+        self, problem: SelectionProblem, tolerance: float, maximum: int, rounding: float
     ) -> None:
-        self.problem, self.tolerance, self.most = problem, tolerance, most
+        self.problem, self.tolerance, self.maximum = problem, tolerance, maximum
         self.rounding = rounding  # losses closer than this count as equal
         self.losses: dict[tuple[int, ...], float] = {}
         self.limit = math.inf
@@ -241,10 +241,10 @@ class _Selections:
     def _forget(self) -> None:
         """Leave out what is no longer wanted: outside the tolerance, or after the last place."""
         kept = sorted((loss, key) for key, loss in self.losses.items() if loss <= self.limit)
-        if len(kept) > self.most:
+        if len(kept) > self.maximum:
             self.is_full = True
-            self.limit = kept[self.most - 1][0]
-            kept = kept[: self.most]
+            self.limit = kept[self.maximum - 1][0]
+            kept = kept[: self.maximum]
         self.losses = {key: loss for loss, key in kept}
 
     def add_smaller(self) -> None:
