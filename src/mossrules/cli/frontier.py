@@ -45,7 +45,9 @@ def frontier(
     ] = None,
     checkpoint: options.Record = None,
     as_json: options.Json = False,
-    gap: Annotated[float, typer.Option(help="Largest optimality gap of each point.")] = 0.01,
+    gap: Annotated[
+        float, typer.Option(help="Largest optimality gap of each point.")
+    ] = defaults.FRONTIER_GAP,
     time_budget: Annotated[
         float | None, typer.Option(help="Seconds for all points together.", show_default=False)
     ] = None,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from mossrules import defaults
 from mossrules._common import check_choice
 from mossrules._deprecated import Renamed
 from mossrules._frames import Backend
@@ -157,7 +158,13 @@ class FrontierDisplay:
         return cls(tuple(marks), frontier.max_stability, frontier.complete)
 
     @classmethod
-    def from_estimator(cls, model: Any, points: int = 50, *, gap: float = 0.01) -> FrontierDisplay:
+    def from_estimator(
+        cls,
+        model: Any,
+        points: int = defaults.FRONTIER_POINTS,
+        *,
+        gap: float = defaults.FRONTIER_GAP,
+    ) -> FrontierDisplay:
         """Return the display of a fitted estimator's frontier, with the point that it is at.
 
         Parameters
