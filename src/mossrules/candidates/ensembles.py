@@ -117,7 +117,7 @@ class FittedEnsemble:
 
         for number, tree in enumerate(self._trees()):
             for path in tree_paths(tree, partial(steps, tree), inner_nodes=inner_nodes):
-                if _has_room(path):
+                if _is_satisfiable(path):
                     yield number, path
 
     def _check_columns(self, binning: Binning) -> None:
@@ -185,7 +185,7 @@ def _steps(tree: Any, node: int, cuts: FloatArray, has_missing: bool) -> tuple[S
     return Step(*split, goes_left=True), Step(*split, goes_left=False)
 
 
-def _has_room(path: Path) -> bool:
+def _is_satisfiable(path: Path) -> bool:
     """Tell whether some code satisfies all steps of a path; sets of codes are bits of integers."""
     # Bits of Python's integers: a path has few steps, and arrays would cost more than they do.
     codes: dict[int, int] = {}

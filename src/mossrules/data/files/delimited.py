@@ -332,7 +332,7 @@ def scan_csv(files: Sequence[ColumnSelection], delimiter: str) -> Table:
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def _explain_full_disk() -> Iterator[None]:
     """Say what to do where temporary files cannot be written."""
     try:
         yield
@@ -347,7 +347,7 @@ class Folder:
     """A temporary folder that is there as long as someone holds this."""
 
     def __init__(self) -> None:
-        with _room(), defer_signals():  # no folder without someone to remove it
+        with _explain_full_disk(), defer_signals():  # no folder without someone to remove it
             self.path = Path(mkdtemp(prefix="mossrules-"))
             weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
         self.n_files = 0
@@ -355,7 +355,7 @@ class Folder:
     def new_file(self) -> Path:
         """Return an empty file."""
         path = self.path / str(self.n_files)
-        with _room():
+        with _explain_full_disk():
             path.touch()
         self.n_files += 1
         return path
@@ -397,7 +397,7 @@ class SpooledBlocks(Blocks):
     def flush(self) -> None:
         """Write what is waiting."""
         if self.arrays:
-            with _room(), self.path.open("ab") as file:
+            with _explain_full_disk(), self.path.open("ab") as file:
                 file.write(np.concatenate(self.arrays).tobytes())
         self.arrays, self.waiting = [], 0
 

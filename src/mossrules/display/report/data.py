@@ -173,20 +173,20 @@ class CertificateSummary:
 def _certificate_sentence(solution: Solution, max_rules: int) -> str:
     # Without "equally stable" and "candidate" the sentence would claim too much: the proof is
     # about rules that the forest offered, and about sets above the same floor on stability.
-    rivals = f"equally stable set of up to {max_rules} candidate rules"
+    others = f"equally stable set of up to {max_rules} candidate rules"
     gap = f"{100.0 * solution.gap:.2g} %"
     if solution.status is Status.OPTIMAL and not solution.gap > 0:
-        return f"Proven: no {rivals} fits better."
+        return f"Proven: no {others} fits better."
     if solution.status is Status.OPTIMAL:
-        return f"Proven: no {rivals} fits more than {gap} better."
+        return f"Proven: no {others} fits more than {gap} better."
     if solution.status is Status.HEURISTIC:
         return (
             f"Not proven: these rules come from an approximate method ({solution.report.method}); "
-            f"another {rivals} may fit better."
+            f"another {others} may fit better."
         )
     return (
         f"Not proven: the search stopped early ({solution.status.value}, after "
-        f"{solution.report.seconds:.1f} s). Another {rivals} may fit up to {gap} better."
+        f"{solution.report.seconds:.1f} s). Another {others} may fit up to {gap} better."
     )
 
 
