@@ -314,6 +314,7 @@ def galaxy():
     return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [galaxy, lambda: continuous(1000, 8)], ids=["galaxy", "generated"])
 def test_selection_proportions_agree_with_scikit_learns_forest(make):
     """Ours differ from scikit-learn's no more than its own forests differ by seed."""

@@ -21,6 +21,7 @@ def hard():
     return problem.at(int(0.6 * problem.max_stability_unlimited))
 
 
+@pytest.mark.slow
 def test_500_small_problems_have_the_optimum_of_brute_force():
     """With floors, fixings, signs and weights: the optimum to 1e-6, and never a bound above it."""
     for seed in range(500):
