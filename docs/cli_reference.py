@@ -17,6 +17,7 @@ from typing import Any, get_args
 from typer.models import ArgumentInfo
 
 from mossrules.cli import app
+from research.benchmarks.command import bench
 from research.paper.command import reproduce
 
 __all__ = ["PAGE", "Entry", "commands", "entries", "reference"]
@@ -59,7 +60,7 @@ def reference() -> str:
 def commands() -> list[Callable[..., Any]]:
     """Return the functions behind the commands, whose names they have."""
     own = [command.callback for command in app.registered_commands if command.callback]
-    return [*own, reproduce]  # which research adds where it is installed; pages name it anyway
+    return [*own, reproduce, bench]  # the last two are there where research is installed
 
 
 def entries(command: Callable[..., Any]) -> list[Entry]:

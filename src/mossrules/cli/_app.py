@@ -27,6 +27,7 @@ NO_THREAD = "can't start new thread"  # as Python says where there is no memory 
 STYLES = {"error": "bold red", "stopped": "bold yellow", "warning": "bold yellow"}
 COMMANDS = "mossrules.commands"  # entry points of other distributions: functions, as commands here
 FROM_CLONE = {  # what a clone of the repository adds, and its folder
+    "bench": "research",
     "reproduce": "research",
 }
 

@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from mossrules import Rule
 from mossrules.candidates.rules import Range
+from mossrules.cli import app
 from research.benchmarks import __main__ as command
 from research.benchmarks import agreement, authors_way, big, forest, path, statistics
 from research.harness.reports import Skipped
@@ -30,6 +32,26 @@ def test_a_failing_subject_counts_and_a_skipped_one_does_not(tmp_path, monkeypat
     assert "skipped: not here" in printed.out
     assert "broken" in printed.err
     assert json.loads((tmp_path / "path-quick.json").read_text())["skipped"]
+
+
+@pytest.mark.usefixtures("research_commands")
+def test_the_command_runs_the_subjects_that_are_named(tmp_path, monkeypatch):
+    """Its status tells of a failure, and a subject that is not there is named with the others."""
+
+    def skip(*, quick):
+        raise Skipped(f"not here, quick={quick}")
+
+    def fail(*, quick):
+        raise RuntimeError(f"broken, quick={quick}")
+
+    monkeypatch.setattr(path, "run", skip)
+    monkeypatch.setattr(forest, "run", fail)
+    out = ["--quick", "--out", str(tmp_path)]
+    assert CliRunner().invoke(app, ["bench", "path", *out]).exit_code == 0
+    assert (tmp_path / "path-quick.json").exists()
+    assert CliRunner().invoke(app, ["bench", "path", "forest", *out]).exit_code == 1
+    refused = CliRunner().invoke(app, ["bench", "swimming", *out])
+    assert "no benchmark 'swimming'" in refused.stderr
 
 
 def test_forest_times_are_positive():
