@@ -160,6 +160,7 @@ def read_part(table, fate, place):
     return table.iloc[place * 100 : place * 100 + 100]
 
 
+@pytest.mark.slow
 def test_processes_give_the_model_of_memory_though_one_is_killed(frame, tmp_path: Path):
     """One process, then two of which one is killed in the middle of a pass: always the same."""
     distributed = pytest.importorskip("distributed", reason="Dask has no clusters here")

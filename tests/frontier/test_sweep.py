@@ -66,6 +66,7 @@ def test_the_complete_frontier_is_the_non_dominated_set(block):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["branch-and-bound", "cutting-plane"])
 def test_every_floor_has_its_optimum_with_and_without_re_use(method):
     """Whatever floors learn from each other, each ends at its own optimum."""
