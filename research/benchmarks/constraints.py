@@ -96,7 +96,7 @@ def compare(name: str, settings: Settings) -> list[Row]:
         random_state=SEED,
         n_jobs=THREADS,
     )
-    gamma = GAMMA_ROWS / candidates.statistics.n
+    gamma = GAMMA_ROWS["equal"] / candidates.statistics.n
     plain = Problem(candidates.statistics, max_rules=MAX_RULES, gamma=gamma)
     rows = []
     for demand in demands(candidates):

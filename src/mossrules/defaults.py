@@ -4,7 +4,7 @@ Constructors and commands write them into their signatures, so `help` shows the 
 To change a default, change it here and in the docstrings that name its value.
 """
 
-from typing import Final
+from typing import Final, Literal
 
 # --- candidate rules --------------------------------------------------------------------------
 #
@@ -25,6 +25,17 @@ N_BINS: Final = 8
 # the same R2; all columns are too many, with .02 less R2.
 MAX_FEATURES: Final = 0.5
 
+# Whether inner nodes of trees, rules of fewer conditions, are candidates too.
+INNER_NODES: Final = False
+
+# A condition that keeps more than this share of the rows on which the rest of its rule holds is
+# dropped; None keeps rules as the trees have them, as in the paper.
+MAX_OVERLAP: Final[float | None] = None
+
+# Share of the rows that a rule must hold on, and leave out; share of the trees it must be in.
+MIN_COVERAGE: Final[float] = 0
+MIN_TREE_FREQUENCY: Final[float] = 0
+
 # Time and memory of the statistics grow with the square of the number of candidates.
 MAX_CANDIDATES: Final = 2000
 
@@ -35,6 +46,13 @@ MAX_RULES: Final = 15
 
 # A share of the largest stability that so many rules can have.
 STABILITY: Final = 0.8
+
+# How weights are treated in the choice and after it; these values are the paper's.
+DIRECTIONS: Final = "free"
+SHRINKAGE: Final = "equal"
+INTERCEPT: Final = "refitted"
+MIN_IMPORTANCE: Final[float] = 0
+REFIT_RIDGE: Final[float | Literal["auto"] | None] = None
 
 # The authors stop at 5 %. The 180 problems of the timing experiment take 3.5 s of CPU at most to
 # 0.1 % (docs/results.md), so the limit, in seconds, is for those that are harder by far.

@@ -7,6 +7,7 @@ Notation (shapes in brackets)
     M       rule columns, M_i = v_i on the rows of rule i and 0 elsewhere        never formed
     G       Gram matrix M'M = v_i v_j N_ij                                       (m, m)
     q       M'y = v_i s_i                                                        (m,)
+    u       column sums M'1 = v_i N_ii                                           (m,)
     yy, n   y'y and the total weight of the rows
 
 This is the waist of the package: `candidates.statistics` computes the value from rows, the solver
@@ -15,7 +16,7 @@ works from it alone. It imports nothing of either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -83,6 +84,35 @@ class Statistics:
             values=np.where(constant, value, np.nan),
             counts=counts,
             support=np.count_nonzero(M, axis=0).astype(np.float64),
+        )
+
+    # --- other columns of the same rules ----------------------------------------------------------
+
+    @property
+    def sums(self) -> FloatArray:
+        """(m,): u, the sums of the columns M'1 = v_i N_ii."""
+        return self.values * self.support
+
+    def centred(self) -> Statistics:
+        """Return the statistics of columns less their means: G - uu'/n.
+
+        A loss of such columns is that of the columns as they are beside the best intercept, so that
+        the intercept is part of a choice. As y sums to zero, q stays.
+        """
+        u = self.sums
+        return replace(self, G=self.G - np.outer(u, u / self.n))
+
+    def scaled(self, factors: FloatArray) -> Statistics:
+        """Return the statistics of columns multiplied by factors (m,).
+
+        A ridge |w|^2 on weights of the scaled columns is one of w_i^2 / f_i^2 on those of the
+        columns as they are: rules of larger factors are shrunk less.
+        """
+        return replace(
+            self,
+            G=self.G * factors * factors[:, None],
+            q=self.q * factors,
+            values=self.values * factors,
         )
 
     @property

@@ -90,7 +90,7 @@ def test_weights_can_be_those_of_the_solver(diabetes, model):
     plain = MossRegressor(5, **SEARCH, refit=False).fit(X, y)
     M, values = rule_columns(plain, X)
     n, scale = len(y), y.std(ddof=0)
-    ridge = Ridge(alpha=n / GAMMA_ROWS, fit_intercept=False, solver="svd")
+    ridge = Ridge(alpha=n / GAMMA_ROWS["equal"], fit_intercept=False, solver="svd")
     ridge.fit(M, (y - y.mean()) / scale)
     np.testing.assert_allclose(plain.rules_.weights, ridge.coef_ * values * scale, rtol=1e-6)
     assert plain.rules_.intercept == pytest.approx(y.mean())
@@ -192,9 +192,9 @@ def test_gamma_falls_with_the_rows(diabetes):
     """By default it is a constant over the number of rows, or over their weight."""
     X, y = diabetes
     model = MossRegressor(3, n_trees=20).fit(X, y)
-    assert model.problem_.gamma == GAMMA_ROWS / len(y)
+    assert model.problem_.gamma == GAMMA_ROWS["equal"] / len(y)
     heavy = MossRegressor(3, n_trees=20).fit(X, y, sample_weight=np.full(len(y), 2.5))
-    assert heavy.problem_.gamma == pytest.approx(GAMMA_ROWS / (2.5 * len(y)))
+    assert heavy.problem_.gamma == pytest.approx(GAMMA_ROWS["equal"] / (2.5 * len(y)))
     assert MossRegressor(3, n_trees=20, gamma=0.02).fit(X, y).problem_.gamma == 0.02
 
 

@@ -10,7 +10,7 @@ A pool has each distinct rule once, with the trees that contain it: `CandidatePo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import groupby
@@ -400,6 +400,21 @@ class CandidatePool:
             found = frozenset[int]().union(*(self.trees[i] for i in group))
             members.append((self.rules[simplest], found))
         return self._sorted(members, self.n_trees)
+
+    def replaced(self, by: Mapping[Rule, Rule]) -> CandidatePool:
+        """Return the pool with rules replaced, which count in all trees of those they replace."""
+        trees: dict[Rule, frozenset[int]] = {}
+        for rule, found in zip(self.rules, self.trees, strict=True):
+            stands = by.get(rule, rule)
+            trees[stands] = trees.get(stands, frozenset()) | found
+        return self._sorted(trees.items(), self.n_trees)
+
+    def only(self, keep: BoolArray) -> CandidatePool:
+        """Return some of the rules."""
+        kept = np.flatnonzero(keep)
+        return CandidatePool(
+            tuple(self.rules[i] for i in kept), tuple(self.trees[i] for i in kept), self.n_trees
+        )
 
     def __len__(self) -> int:
         return len(self.rules)

@@ -12,16 +12,19 @@ from typing import Any
 import numpy as np
 
 from mossrules import defaults
+from mossrules._common import check_number
 from mossrules._frames import Backend, make_frame
 from mossrules.candidates.codes import EncodedTable, encode_table
 from mossrules.candidates.cuts import Binning, fit_binning
 from mossrules.candidates.ensembles import FittedEnsemble
 from mossrules.candidates.forest import ForestGenerator, Generator
 from mossrules.candidates.rules import CandidatePool, Levels, Rule, format_number
+from mossrules.candidates.simplify import merge_equivalent, simplify_pool
 from mossrules.candidates.statistics import (
     Overlaps,
     compute_overlaps,
     compute_patterns,
+    count_rows,
     statistics_of_overlaps,
 )
 from mossrules.data.chunks import Progress, resolve_n_jobs
@@ -30,6 +33,10 @@ from mossrules.data.rows import Rows, read_rows
 from mossrules.exceptions import InvalidParameter, InvalidTable
 from mossrules.patterns import Patterns
 from mossrules.statistics import Statistics
+
+# How many times max_candidates rules are kept until near-copies are one: about so many trees'
+# rules stand for one in the end.
+BEFORE_SIMPLER = 4
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,9 @@ def find_candidates(
     generator: Any = "forest",
     noise: float = 1.0,
     inner_nodes: bool = False,
+    max_overlap: float | None = None,
+    min_coverage: float = 0,
+    min_tree_frequency: float = 0,
     max_candidates: int | None = defaults.MAX_CANDIDATES,
     merge_identical: bool = False,
     include: Sequence[Rule] = (),
@@ -147,6 +157,14 @@ def find_candidates(
         Standard deviation of the noise of "noisy-target", in those of the target.
     inner_nodes
         Whether inner nodes of the trees are rules as well as leaves (as in SIRUS).
+    max_overlap
+        A condition that keeps more than this share of the rows on which the rest of its rule holds
+        is dropped; of a rule and its complement one stays, and of rules that hold on the same rows
+        one. None keeps rules as the trees have them.
+    min_coverage
+        Rows that a rule must hold on, and must not hold on: a share below 1, or a number of rows.
+    min_tree_frequency
+        Share of the trees that a rule must be in.
     max_candidates
         Keep only the most frequent rules; None keeps all.
     merge_identical
@@ -198,6 +216,15 @@ def find_candidates(
             "No tree found a split, so there are no rules; there may be too few rows for "
             f"min_leaf={min_leaf}, or no column that explains the target."
         )
+    how: dict[str, Any] = {"n_jobs": jobs, "progress": progress}
+    if max_overlap is not None:
+        check_number("max_overlap", max_overlap)
+        # Rules that hardly any tree has found would only cost time here.
+        if max_candidates is not None:
+            pool = pool.cap(BEFORE_SIMPLER * max_candidates)
+        pool = simplify_pool(pool, data, max_overlap=max_overlap, **how)
+    pool = _frequent(pool, min_tree_frequency)
+    pool = _covering(pool, data, min_coverage, **how)
     # Before the overlaps, which take time and memory with the square of the number of rules.
     if max_candidates is not None:
         pool = pool.cap(max_candidates)
@@ -206,14 +233,53 @@ def find_candidates(
     overlaps = compute_overlaps(data, pool.rules, n_jobs=jobs, progress=progress)
     # Only now is it known which rules hold on the same rows: their overlap is both of their
     # supports.
-    if merge_identical:
+    if max_overlap is not None:
+        pool, overlaps = merge_equivalent(pool, overlaps, data.moments.weight)
+    elif merge_identical:
         pool, overlaps = merge_pool(pool, overlaps)
     statistics = statistics_of_overlaps(data, overlaps, pool.counts)
-    for rule in include:
-        if rule in pool.rules and statistics.support[pool.rules.index(rule)] == 0:
-            raise InvalidParameter(f"The rule '{rule}' holds on no row, so it cannot be included.")
+    _check_included(include, pool, statistics)
     found = compute_patterns(data, pool, n_jobs=jobs, progress=progress) if patterns else None
     return Candidates(data.binning, pool, statistics, found)
+
+
+def _frequent(pool: CandidatePool, min_tree_frequency: float) -> CandidatePool:
+    """Return the rules that are in enough trees."""
+    share = check_number("min_tree_frequency", min_tree_frequency, minimum=0)
+    # A share of a whole number may come out a rounding error above it.
+    frequent = pool.counts >= share * pool.n_trees * (1.0 - 1e-12)
+    if not frequent.any():
+        raise InvalidParameter(
+            f"min_tree_frequency is {share:g}, and the most frequent candidate rule is in "
+            f"{pool.proportions.max():.3g} of the trees; ask for at most that."
+        )
+    return pool.only(frequent)
+
+
+def _covering(
+    pool: CandidatePool, data: EncodedTable, min_coverage: float, **how: Any
+) -> CandidatePool:
+    """Return the rules that hold on enough rows, and leave out as many."""
+    asked = check_number("min_coverage", min_coverage, minimum=0)
+    if asked == 0:
+        return pool
+    total = data.moments.weight
+    # A number of rows, where rows have weights, is one of average rows.
+    least = asked * total if asked < 1 else asked * total / data.moments.rows
+    rows = count_rows(data, pool.rules, **how)
+    smaller = np.minimum(rows, total - rows)
+    if not (smaller >= least).any():
+        raise InvalidParameter(
+            f"min_coverage is {asked:g}, and no candidate rule both holds on and leaves out more "
+            f"than {smaller.max() / total:.3g} of the rows; ask for at most that."
+        )
+    return pool.only(smaller >= least * (1.0 - 1e-12))
+
+
+def _check_included(rules: Sequence[Rule], pool: CandidatePool, statistics: Statistics) -> None:
+    for rule in rules:
+        if rule in pool.rules and statistics.support[pool.rules.index(rule)] == 0:
+            raise InvalidParameter(f"The rule '{rule}' holds on no row, so it cannot be included.")
 
 
 def check_rule(rule: Rule, binning: Binning) -> Rule:

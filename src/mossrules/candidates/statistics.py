@@ -10,6 +10,7 @@ count the rows of each class on which the same rules hold.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -70,6 +71,20 @@ def compute_overlaps(
     )
     upper = np.triu(overlaps.counts)  # the kernel counts each pair once
     return Overlaps(upper + np.triu(upper, 1).T, overlaps.digit_counts)
+
+
+def count_rows(
+    data: EncodedTable, rules: Sequence[Rule], *, n_jobs: int = 1, progress: Progress | None = None
+) -> IntArray:
+    """Return the weight of the rows on which each rule holds, in units of the grid of weights."""
+    counts: IntArray = data.chunks.fold(
+        partial(_count_rows, _Evaluator.of(rules, data.binning)),
+        operator.add,
+        n_jobs=n_jobs,
+        stage="counting rows",
+        progress=progress,
+    )
+    return counts
 
 
 def compute_statistics(
@@ -217,6 +232,15 @@ def _count_chunk(evaluator: _Evaluator, chunk: EncodedChunk) -> Overlaps:
     digit_counts = np.zeros((m, len(digits)), dtype=np.int64)
     add_overlaps(bits, digits, False, 1, digit_counts)
     return Overlaps(counts, digit_counts)
+
+
+def _count_rows(evaluator: _Evaluator, chunk: EncodedChunk) -> IntArray:
+    bits = evaluator.activations(chunk.codes)
+    if chunk.weights is None:
+        return np.asarray(np.bitwise_count(bits).sum(axis=1, dtype=np.int64))
+    digits = enumerate(_digits(chunk.weights, WEIGHT_BITS + 1))
+    parts = (np.bitwise_count(bits & digit).sum(axis=1, dtype=np.int64) << p for p, digit in digits)
+    return np.asarray(sum(parts), dtype=np.int64)
 
 
 def _digits(values: IntArray, n_digits: int) -> BitArray:

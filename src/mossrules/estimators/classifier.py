@@ -16,6 +16,7 @@ from mossrules.data.labels import check_class_weight
 from mossrules.estimators.base import RuleClassifier, by_class
 from mossrules.estimators.moss import MossEstimator
 from mossrules.learning.log_loss import LogLoss
+from mossrules.learning.objective import Directions, Intercept, Shrinkage
 from mossrules.solver.result import Status
 
 if TYPE_CHECKING:
@@ -96,17 +97,25 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         stability: Stability = defaults.STABILITY,
         cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
+        directions: Directions = defaults.DIRECTIONS,
+        shrinkage: Shrinkage = defaults.SHRINKAGE,
+        intercept: Intercept = defaults.INTERCEPT,
         gamma: float | Literal["auto"] = "auto",
         n_trees: int = defaults.N_TREES,
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.N_BINS,
         max_features: float = defaults.MAX_FEATURES,
-        inner_nodes: bool = False,
+        inner_nodes: bool = defaults.INNER_NODES,
+        max_overlap: float | None = defaults.MAX_OVERLAP,
+        min_coverage: float = defaults.MIN_COVERAGE,
+        min_tree_frequency: float = defaults.MIN_TREE_FREQUENCY,
         generator: Any = "forest",
         solver: Method = "auto",
         gap: float = defaults.GAP,
         time_limit: float | None = defaults.TIME_LIMIT,
         refit: bool = True,
+        refit_ridge: float | Literal["auto"] | None = defaults.REFIT_RIDGE,
+        min_importance: float = defaults.MIN_IMPORTANCE,
         constraints: Sequence[Constraint] | Constraint | None = None,
         class_weight: Any = None,
         random_state: Any = None,
@@ -118,17 +127,25 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
             stability=stability,
             cv=cv,
             ties=ties,
+            directions=directions,
+            shrinkage=shrinkage,
+            intercept=intercept,
             gamma=gamma,
             n_trees=n_trees,
             max_depth=max_depth,
             n_bins=n_bins,
             max_features=max_features,
             inner_nodes=inner_nodes,
+            max_overlap=max_overlap,
+            min_coverage=min_coverage,
+            min_tree_frequency=min_tree_frequency,
             generator=generator,
             solver=solver,
             gap=gap,
             time_limit=time_limit,
             refit=refit,
+            refit_ridge=refit_ridge,
+            min_importance=min_importance,
             constraints=constraints,
             random_state=random_state,
             n_jobs=n_jobs,
@@ -137,7 +154,7 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         self.class_weight = class_weight
 
     def _objective(self) -> LogLoss:
-        return LogLoss(self._outcome, calibrated=self._is_member)
+        return LogLoss(self._outcome, self._is_member, **self._weighting())
 
     def check_parameters(self) -> None:
         """Refuse parameters that cannot be, before any work."""

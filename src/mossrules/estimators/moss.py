@@ -28,6 +28,7 @@ from mossrules.evaluation.folds import split_rows
 from mossrules.evaluation.trade_off import cross_validate
 from mossrules.exceptions import SolveLimitWarning, warn_user
 from mossrules.learning.fit import FittedRules, Settings, choose_rules, fit_rules
+from mossrules.learning.objective import Directions, Intercept, Objective, Shrinkage
 from mossrules.learning.squared_error import SquaredError
 from mossrules.learning.stability_levels import (
     AUTO,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from mossrules.evaluation.frontier_evaluation import FrontierEvaluation
     from mossrules.frontier.result import Frontier
     from mossrules.frontier.sweep import Listener
-    from mossrules.learning.objective import Objective
     from mossrules.solver.options import Method, Snapshot
     from mossrules.solver.problems.selection import SelectionProblem
     from mossrules.solver.problems.squared import Problem
@@ -72,17 +72,25 @@ class MossEstimator(RuleEstimator):
         stability: Stability = defaults.STABILITY,
         cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
+        directions: Directions = defaults.DIRECTIONS,
+        shrinkage: Shrinkage = defaults.SHRINKAGE,
+        intercept: Intercept = defaults.INTERCEPT,
         gamma: float | Literal["auto"] = "auto",
         n_trees: int = defaults.N_TREES,
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.N_BINS,
         max_features: float = defaults.MAX_FEATURES,
-        inner_nodes: bool = False,
+        inner_nodes: bool = defaults.INNER_NODES,
+        max_overlap: float | None = defaults.MAX_OVERLAP,
+        min_coverage: float = defaults.MIN_COVERAGE,
+        min_tree_frequency: float = defaults.MIN_TREE_FREQUENCY,
         generator: Any = "forest",
         solver: Method = "auto",
         gap: float = defaults.GAP,
         time_limit: float | None = defaults.TIME_LIMIT,
         refit: bool = True,
+        refit_ridge: float | Literal["auto"] | None = defaults.REFIT_RIDGE,
+        min_importance: float = defaults.MIN_IMPORTANCE,
         constraints: Sequence[Constraint] | Constraint | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -92,17 +100,25 @@ class MossEstimator(RuleEstimator):
         self.stability = stability
         self.cv = cv
         self.ties = ties
+        self.directions = directions
+        self.shrinkage = shrinkage
+        self.intercept = intercept
         self.gamma = gamma
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.n_bins = n_bins
         self.max_features = max_features
         self.inner_nodes = inner_nodes
+        self.max_overlap = max_overlap
+        self.min_coverage = min_coverage
+        self.min_tree_frequency = min_tree_frequency
         self.generator = generator
         self.solver = solver
         self.gap = gap
         self.time_limit = time_limit
         self.refit = refit
+        self.refit_ridge = refit_ridge
+        self.min_importance = min_importance
         self.constraints = constraints
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -113,6 +129,10 @@ class MossEstimator(RuleEstimator):
     @abstractmethod
     def _objective(self) -> Objective:
         """Return the loss that rules are chosen by."""
+
+    def _weighting(self) -> dict[str, Any]:
+        """Return how weights are treated, in the words of `Objective`."""
+        return {field.name: getattr(self, field.name) for field in fields(Objective)}
 
     def settings(self) -> Settings:
         """Return what this estimator asks of a fit."""
@@ -411,4 +431,4 @@ class MossRegressor(MossEstimator, RuleRegressor):
     problem_: Problem | None
 
     def _objective(self) -> SquaredError:
-        return SquaredError()
+        return SquaredError(**self._weighting())

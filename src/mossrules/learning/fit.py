@@ -97,6 +97,7 @@ class Settings:
             raise InvalidParameter(f"gamma is {self.gamma!r}; pass a positive number or 'auto'.")
         if self.constraints is not None:
             check_constraints(self.constraints)
+        self.objective.check()
         self.options()
 
     def options(self, gap: float | None = None, progress: Any = None) -> Options:

@@ -20,7 +20,7 @@ them.) The choice of the rules has seen the row all the same: how a model does o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import expit, logit
@@ -30,9 +30,10 @@ from mossrules._typing import FloatArray, IntArray
 from mossrules.constraints.compile import apply_constraints, check_constraints
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.objective import Objective, Score, no_rules
+from mossrules.learning.tidy import drop_dependent, drop_idle
 from mossrules.model.calibration import Calibration
 from mossrules.model.ruleset import RuleSet
-from mossrules.solver.problems.logistic import LogisticProblem
+from mossrules.solver.problems.logistic import GAMMA_INFORMATION, LogisticProblem
 
 if TYPE_CHECKING:
     from mossrules.candidates.search import Candidates
@@ -41,11 +42,22 @@ if TYPE_CHECKING:
     from mossrules.solver.problems.selection import SelectionProblem
     from mossrules.solver.result import Solution
 
-__all__ = ["LogLoss", "LogOdds", "refit_log_odds", "share_log_odds", "training_log_losses"]
+__all__ = [
+    "LogLoss",
+    "LogOdds",
+    "best_log_odds",
+    "refit_log_odds",
+    "share_log_odds",
+    "training_log_losses",
+]
 
 # On log-odds: a normal prior around 0 with a standard deviation of 3, so 1 / 3^2. It keeps weights
 # finite where rules separate the classes without error; beside more than a few rows it is nothing.
 REFIT_RIDGE = 1.0 / 9.0
+# What refit_ridge="auto" chooses from, in half decades: standard deviations of 9.5 to 0.3.
+RIDGES = REFIT_RIDGE * 10.0 ** (np.arange(-2, 5) / 2.0)
+# gamma="auto" is this over n share (1 - share), the unit of log-odds: see the squared loss's.
+GAMMAS = {"equal": GAMMA_INFORMATION, "frequency": 10.0 * GAMMA_INFORMATION}
 MIN_SLOPE = 0.05  # of a calibration: a negative one would turn the meaning of all rules around
 MAX_STEPS = 50  # of Newton's method, for two numbers
 
@@ -77,12 +89,15 @@ class LogLoss(Objective):
                 "The candidates were found without the patterns that the logistic loss is of; find "
                 "them with patterns=True."
             )
-        problem = LogisticProblem(
-            candidates.patterns,
-            max_rules=max_rules,
-            gamma=cast("float", gamma),  # the problem itself knows what "auto" is
-        )
-        return apply_constraints(problem, candidates, check_constraints(constraints))
+        patterns = candidates.patterns
+        if gamma == "auto":
+            gamma = GAMMAS[self.shrinkage] / patterns.information
+        factors = self.factors(patterns.counts)
+        if factors is not None:
+            patterns = replace(patterns, values=patterns.values * factors)
+        problem = LogisticProblem(patterns, max_rules=max_rules, gamma=gamma)
+        limits = self.all_constraints(check_constraints(constraints))
+        return apply_constraints(problem, candidates, limits)
 
     def null_solution(self, candidates: Candidates) -> Solution:
         """Return the solution without rules: its loss is n times the entropy of the classes."""
@@ -103,7 +118,7 @@ class LogLoss(Objective):
         target: str | None,
     ) -> RuleSet:
         """Return the chosen rules with what each adds to the log-odds of the outcome."""
-        log_odds = self._log_odds(candidates, solution, problem, refit=refit)
+        support, log_odds = self._log_odds(candidates, solution, problem, refit=refit)
         statistics = candidates.statistics
         weights, calibration = np.empty(0), None
         intercept = share_log_odds(statistics.target_mean, statistics.n)  # without rules
@@ -112,7 +127,7 @@ class LogLoss(Objective):
             calibration = log_odds.calibration
         return RuleSet.from_candidates(
             candidates,
-            solution.support,
+            support,
             weights,
             intercept,
             target=target,
@@ -128,20 +143,42 @@ class LogLoss(Objective):
         problem: SelectionProblem | None,
         *,
         refit: bool,
-    ) -> LogOdds | None:
-        """Return what the chosen rules add; None where there are none."""
+    ) -> tuple[IntArray, LogOdds | None]:
+        """Return the rules that stay, and what they add; None where there are none."""
         patterns, support = candidates.patterns, solution.support
-        if patterns is None or problem is None or len(support) == 0:
-            return None
+        if patterns is None or not isinstance(problem, LogisticProblem) or len(support) == 0:
+            return support, None
         if refit:
-            log_odds = refit_log_odds(patterns, support, problem.signs)
+            if self.min_importance:
+                support = self._tidy(patterns, support, problem.signs)
+            log_odds = self._refitted(patterns, support, problem.signs)
         else:
             # The solver's ridge is on weights of columns v_i; on those of 0 and 1 it is 1/v_i^2.
-            values = patterns.values[support]
+            values = problem.patterns.values[support]
             ridge = 1.0 / (problem.gamma * np.maximum(values**2, 1e-12))
             weights = solution.weights * values
             log_odds = log_odds_of(patterns.collapsed(support), weights, solution.intercept, ridge)
-        return log_odds.calibrated() if self.calibrated else log_odds
+        return support, log_odds.calibrated() if self.calibrated else log_odds
+
+    def _refitted(self, patterns: Patterns, support: IntArray, signs: IntArray | None) -> LogOdds:
+        """Return the log-odds of rules, with the ridge asked for."""
+        if self.refit_ridge == "auto":
+            return best_log_odds(patterns, support, signs)
+        given = self.refit_ridge
+        ridge = given if isinstance(given, float | int) else REFIT_RIDGE
+        return refit_log_odds(patterns, support, signs, ridge)
+
+    def _tidy(self, patterns: Patterns, support: IntArray, signs: IntArray | None) -> IntArray:
+        """Return the chosen rules without those that others express and those that hardly count."""
+        C = _centred_products(patterns.collapsed(support))
+        w = refit_log_odds(patterns, support, signs).weights
+        independent = drop_dependent(C, w, patterns.counts[support])
+        kept, C = support[independent], C[np.ix_(independent, independent)]
+
+        def fit(positions: IntArray) -> FloatArray:
+            return self._refitted(patterns, kept[positions], signs).weights
+
+        return kept[drop_idle(C, patterns.n, fit, self.min_importance)[0]]
 
     def score(
         self,
@@ -171,6 +208,12 @@ class LogOdds:
     rows: FloatArray  # total weight of the rows of class 1 and of class 0                 (2, P)
 
     @property
+    def loss_left_out(self) -> float:
+        """The log-loss over all rows, each by weights that were fitted without it."""
+        signed = self.left_out * np.array([[-1.0], [1.0]])
+        return float(np.sum(self.rows * np.logaddexp(0.0, signed)))
+
+    @property
     def calibration(self) -> Calibration:
         """The rows by predictions that were made without them."""
         classes = np.repeat([1.0, 0.0], self.rows.shape[1])
@@ -187,8 +230,32 @@ class LogOdds:
         )
 
 
-def refit_log_odds(patterns: Patterns, support: IntArray, signs: IntArray | None = None) -> LogOdds:
-    """Return the log-odds of greatest likelihood, with a small ridge on the weights.
+def _centred_products(chosen: Patterns) -> FloatArray:
+    """Return the products of columns of 0 and 1 less their means, over all rows."""
+    active = chosen.active(np.arange(chosen.m)).astype(np.float64)
+    rows = chosen.positives + chosen.negatives
+    support = rows @ active
+    return np.asarray(active.T @ (rows[:, None] * active) - np.outer(support, support) / chosen.n)
+
+
+def best_log_odds(patterns: Patterns, support: IntArray, signs: IntArray | None = None) -> LogOdds:
+    """Return the log-odds with the ridge of `RIDGES` whose log-loss on rows left out is smallest.
+
+    Of equally good ones the smallest.
+    """
+    fits = [refit_log_odds(patterns, support, signs, ridge) for ridge in RIDGES]
+    losses = [each.loss_left_out for each in fits]
+    # Rounded, so that ridges that differ by nothing do not win by the last bits of a sum.
+    return fits[int(np.argmin(np.round(np.array(losses) / min(losses), 9)))]
+
+
+def refit_log_odds(
+    patterns: Patterns,
+    support: IntArray,
+    signs: IntArray | None = None,
+    ridge: float = REFIT_RIDGE,
+) -> LogOdds:
+    """Return the log-odds of greatest likelihood, with a ridge on the weights.
 
     `signs` of all rules' columns, if given, are kept.
     """
@@ -199,9 +266,9 @@ def refit_log_odds(patterns: Patterns, support: IntArray, signs: IntArray | None
         signs = (signs[support] * np.sign(chosen.values)).astype(np.int64)
     plain = replace(chosen, values=np.ones(chosen.m))
     k = chosen.m
-    problem = LogisticProblem(plain, max_rules=max(1, k), gamma=1.0 / REFIT_RIDGE, signs=signs)
+    problem = LogisticProblem(plain, max_rules=max(1, k), gamma=1.0 / ridge, signs=signs)
     fit = problem.fit(np.arange(k))
-    return log_odds_of(plain, fit.weights, fit.intercept, REFIT_RIDGE)
+    return log_odds_of(plain, fit.weights, fit.intercept, ridge)
 
 
 def log_odds_of(

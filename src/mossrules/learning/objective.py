@@ -7,11 +7,15 @@ problem in `solver/problems` that has its set function, dual bound and gradient.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from mossrules._typing import FloatArray
+from mossrules._common import check_choice, check_number
+from mossrules._typing import FloatArray, IntArray
+from mossrules.constraints.kinds import Constraint, OwnDirection
+from mossrules.exceptions import InvalidParameter
 from mossrules.solver.result import Report, Solution, Status
 
 if TYPE_CHECKING:
@@ -19,7 +23,11 @@ if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
     from mossrules.solver.problems.selection import SelectionProblem
 
-__all__ = ["Objective", "Score", "no_rules"]
+__all__ = ["Directions", "Intercept", "Objective", "Score", "Shrinkage", "no_rules"]
+
+Directions = Literal["own", "free"]
+Intercept = Literal["chosen", "refitted"]
+Shrinkage = Literal["frequency", "equal"]
 
 
 class Score(NamedTuple):
@@ -29,12 +37,54 @@ class Score(NamedTuple):
     loss: float  # mean over the rows; smaller is better
 
 
+@dataclass(frozen=True, kw_only=True)
 class Objective(ABC):
-    """One loss. Objectives are values: they hold no data."""
+    """One loss, and how weights are treated by it. Objectives are values: they hold no data.
+
+    The defaults are those of the paper; `MossRegressor` says what each parameter means.
+    """
+
+    directions: Directions = "free"
+    shrinkage: Shrinkage = "equal"
+    intercept: Intercept = "refitted"
+    min_importance: float = 0.0
+    refit_ridge: float | Literal["auto"] | None = None  # None: a small one, against ties alone
 
     # Whether it needs the counts of patterns of rules, which squared error, a function of G and q
     # alone, is spared.
     needs_patterns = False
+
+    def check(self) -> None:
+        """Refuse what cannot be."""
+        check_choice("directions", self.directions, get_args(Directions))
+        check_choice("shrinkage", self.shrinkage, get_args(Shrinkage))
+        check_choice("intercept", self.intercept, get_args(Intercept))
+        if check_number("min_importance", self.min_importance, minimum=0) >= 1:
+            raise InvalidParameter(
+                f"min_importance is {self.min_importance!r}; pass a share of the largest "
+                "importance below 1."
+            )
+        if self.refit_ridge is not None and self.refit_ridge != "auto":
+            check_number("refit_ridge", self.refit_ridge)
+
+    def all_constraints(self, constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
+        """Return constraints with what follows from `directions`."""
+        if self.directions == "free" or any(isinstance(c, OwnDirection) for c in constraints):
+            return constraints
+        return (*constraints, OwnDirection())
+
+    def factors(self, counts: IntArray) -> FloatArray | None:
+        """Return what the rules' columns are multiplied by in the choice; None for 1.
+
+        With f_i^2 = c_i / max c, the ridge w_i^2 / gamma is one of w_i^2 / (gamma f_i^2) on the
+        columns as they are: what a rule may add beforehand is in proportion to its tree frequency,
+        so that a rule which few trees have found must fit the better to be chosen.
+        """
+        if self.shrinkage == "equal" or len(counts) == 0:
+            return None
+        # A rule that is asked for, and in no tree, is as one that is in a single tree.
+        found = np.maximum(counts, 1)
+        return np.asarray(np.sqrt(found / found.max()))
 
     @abstractmethod
     def build_problem(

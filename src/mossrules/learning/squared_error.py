@@ -22,6 +22,7 @@ from sklearn.metrics import mean_squared_error, r2_score
 from mossrules._typing import FloatArray, IntArray
 from mossrules.constraints.compile import apply_constraints, check_constraints
 from mossrules.learning.objective import Objective, Score, no_rules
+from mossrules.learning.tidy import drop_dependent, drop_idle
 from mossrules.model.ruleset import RuleSet
 from mossrules.solver.kernels.linalg import signed_weights, solve_in_order
 from mossrules.solver.problems.squared import Problem
@@ -32,32 +33,85 @@ if TYPE_CHECKING:
     from mossrules.solver.result import Solution
     from mossrules.statistics import Statistics
 
-__all__ = ["GAMMA_ROWS", "REFIT_RIDGE", "SquaredError", "refit_weights", "training_r2"]
+__all__ = [
+    "GAMMA_ROWS",
+    "REFIT_RIDGE",
+    "RIDGES",
+    "SquaredError",
+    "best_ridge",
+    "refit_weights",
+    "training_r2",
+]
 
-# gamma="auto" is this over the number of rows. R2 grows with gamma up to about 100, but times grow
-# six- to tenfold for each step from 30 on (docs/estimator.md, "How large is gamma").
-GAMMA_ROWS = 30.0
+# gamma="auto" is this over the number of rows. With equal shrinkage R2 grows with gamma up to about
+# 100, but times grow six- to tenfold for each step from 30 on (docs/estimator.md, "How large is
+# gamma"). Where shrinkage is by tree frequency, most rules are shrunk more than gamma says.
+GAMMA_ROWS = {"equal": 30.0, "frequency": 300.0}
 
 # The paper's authors' value. Beside sums over rows it only settles ties between equal columns.
 REFIT_RIDGE = 1e-3
 
+# What refit_ridge="auto" chooses from: half decades from the smallest, which is none in effect, up.
+RIDGES = REFIT_RIDGE * 10.0 ** (np.arange(13) / 2.0)
+
 
 def refit_weights(
-    statistics: Statistics, support: IntArray, signs: IntArray | None = None
+    statistics: Statistics,
+    support: IntArray,
+    signs: IntArray | None = None,
+    ridge: float = REFIT_RIDGE,
 ) -> tuple[FloatArray, float]:
-    """Return weights and intercept of the least squares fit, with a small ridge on the weights.
+    """Return weights and intercept of the least squares fit, with a ridge on the weights.
 
     `signs` of all rules, if given, are kept.
     """
-    G, q = statistics.G[np.ix_(support, support)], statistics.q[support]
-    u = statistics.values[support] * statistics.support[support]
+    C, q = _products(statistics, support)
+    w = _weights(C, q, _scaled_ridge(statistics, ridge), None if signs is None else signs[support])
+    return w, -float(np.sum(statistics.sums[support] * w)) / statistics.n
+
+
+def _products(statistics: Statistics, support: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return G - uu'/n and q of some rules."""
+    u = statistics.sums[support]
+    return (
+        statistics.G[np.ix_(support, support)] - np.outer(u, u) / statistics.n,
+        statistics.q[support],
+    )
+
+
+def _scaled_ridge(statistics: Statistics, ridge: float) -> float:
     # Rows that weigh less than 1 in the mean shrink the ridge with them: weights of 1e-6 would
     # otherwise leave a model of nothing but the ridge.
-    ridge = REFIT_RIDGE * min(1.0, statistics.row_weight)
+    return ridge * min(1.0, statistics.row_weight)
+
+
+def _weights(C: FloatArray, q: FloatArray, ridge: float, signs: IntArray | None) -> FloatArray:
+    """Return (C + ridge I)^-1 q, or the best weights of the signs given."""
+    A = C + ridge * np.eye(len(q))
     # Solved in a fixed order of operations, not by LAPACK, whose last bits depend on its maker.
-    A = G - np.outer(u, u) / statistics.n + ridge * np.eye(len(support))
-    w = solve_in_order(A, q) if signs is None else signed_weights(A, q, signs[support])
-    return w, -float(np.sum(u * w)) / statistics.n
+    return solve_in_order(A, q) if signs is None else signed_weights(A, q, signs)
+
+
+def best_ridge(statistics: Statistics, support: IntArray, signs: IntArray | None = None) -> float:
+    """Return the ridge of `RIDGES` that generalised cross-validation finds best.
+
+    That is the smallest n |y - a - M w|^2 / (n - p)^2, with p = 1 + tr (C + ridge I)^-1 C over the
+    weights that are not 0: leave-one-out error, with the mean influence of a row in place of each
+    row's own, so that sums over rows are all it needs. Of equally good ones the smallest.
+    """
+    C, q = _products(statistics, support)
+    errors = []
+    for ridge in RIDGES:
+        scaled = _scaled_ridge(statistics, ridge)
+        w = _weights(C, q, scaled, None if signs is None else signs[support])
+        S = np.flatnonzero(w)
+        A = C[np.ix_(S, S)]
+        p = 1.0 + float(np.trace(np.linalg.solve(A + scaled * np.eye(len(S)), A)))
+        left = statistics.yy - 2.0 * float(np.sum(q * w)) + float(w @ C @ w)
+        free = max(statistics.n / statistics.row_weight - p, 1e-9)
+        errors.append(left / free**2)
+    # Rounded, so that ridges that differ by nothing do not win by the last bits of a sum.
+    return float(RIDGES[int(np.argmin(np.round(np.array(errors) / min(errors), 9)))])
 
 
 def training_r2(statistics: Statistics, support: IntArray, signs: IntArray | None = None) -> float:
@@ -65,8 +119,7 @@ def training_r2(statistics: Statistics, support: IntArray, signs: IntArray | Non
     if not statistics.yy:
         return 1.0  # a constant target is met
     w, a = refit_weights(statistics, support, signs)
-    G = statistics.G[np.ix_(support, support)]
-    u = statistics.values[support] * statistics.support[support]
+    G, u = statistics.G[np.ix_(support, support)], statistics.sums[support]
     left = statistics.yy - 2.0 * statistics.q[support] @ w + w @ G @ w
     return 1.0 - float(left + 2.0 * a * (u @ w) + statistics.n * a**2) / statistics.yy
 
@@ -87,11 +140,15 @@ class SquaredError(Objective):
         statistics = candidates.statistics
         # The ridge 1/gamma stands beside sums over n rows: a constant over n shrinks a mean by the
         # same factor in tables of all sizes.
-        gamma = GAMMA_ROWS / statistics.n if gamma == "auto" else gamma
+        gamma = GAMMA_ROWS[self.shrinkage] / statistics.n if gamma == "auto" else gamma
+        factors = self.factors(statistics.counts)
+        if self.intercept == "chosen":
+            statistics = statistics.centred()
+        if factors is not None:
+            statistics = statistics.scaled(factors)
         problem = Problem(statistics, max_rules=max_rules, gamma=gamma)
-        if constraints is None:
-            return problem
-        return apply_constraints(problem, candidates, check_constraints(constraints))
+        limits = self.all_constraints(check_constraints(constraints))
+        return apply_constraints(problem, candidates, limits)
 
     def null_solution(self, candidates: Candidates) -> Solution:
         """Return the solution without rules: its loss is yy/2."""
@@ -109,7 +166,16 @@ class SquaredError(Objective):
         """Return the chosen rules with what each adds to a prediction, in the target's units."""
         statistics, support = candidates.statistics, solution.support
         signs = None if problem is None else problem.signs
-        w, a = refit_weights(statistics, support, signs) if refit else (solution.weights, 0.0)
+        if refit:
+            support, w, a = self._refit(statistics, support, signs)
+        elif isinstance(problem, Problem):
+            # The solver weighs columns of its own: those of the problem, which may be scaled.
+            chosen = problem.statistics.values[support]
+            w = solution.weights * chosen / statistics.values[support]
+            centred = self.intercept == "chosen"
+            a = -float(np.sum(statistics.sums[support] * w)) / statistics.n if centred else 0.0
+        else:
+            w, a = solution.weights, 0.0
         return RuleSet.from_candidates(
             candidates,
             support,
@@ -117,6 +183,34 @@ class SquaredError(Objective):
             statistics.target_mean + a * statistics.target_scale,
             target=target,
         )
+
+    def _refit(
+        self, statistics: Statistics, support: IntArray, signs: IntArray | None
+    ) -> tuple[IntArray, FloatArray, float]:
+        """Return the rules that stay, their weights and the intercept."""
+        if self.min_importance:
+            support = self._tidy(statistics, support, signs)
+        ridge = self._ridge(statistics, support, signs)
+        return support, *refit_weights(statistics, support, signs, ridge)
+
+    def _tidy(self, statistics: Statistics, support: IntArray, signs: IntArray | None) -> IntArray:
+        """Return the chosen rules without those that others express and those that hardly count."""
+        C, _ = _products(statistics, support)
+        w, _ = refit_weights(statistics, support, signs)
+        kept = support[drop_dependent(C, w, statistics.counts[support])]
+
+        def fit(positions: IntArray) -> FloatArray:
+            some = kept[positions]
+            return refit_weights(statistics, some, signs, self._ridge(statistics, some, signs))[0]
+
+        C, _ = _products(statistics, kept)
+        return kept[drop_idle(C, statistics.n, fit, self.min_importance)[0]]
+
+    def _ridge(self, statistics: Statistics, support: IntArray, signs: IntArray | None) -> float:
+        if self.refit_ridge == "auto" and len(support):
+            return best_ridge(statistics, support, signs)
+        given = self.refit_ridge
+        return given if isinstance(given, float | int) else REFIT_RIDGE
 
     def score(
         self,
