@@ -162,7 +162,7 @@ class LogLoss(Objective):
 
     def _refitted(self, patterns: Patterns, support: IntArray, signs: IntArray | None) -> LogOdds:
         """Return the log-odds of rules, with the ridge asked for."""
-        if self.refit_ridge == "auto":
+        if self.refit_ridge == "auto" and len(support):
             return best_log_odds(patterns, support, signs)
         given = self.refit_ridge
         ridge = given if isinstance(given, float | int) else REFIT_RIDGE
@@ -170,6 +170,7 @@ class LogLoss(Objective):
 
     def _tidy(self, patterns: Patterns, support: IntArray, signs: IntArray | None) -> IntArray:
         """Return the chosen rules without those that others express and those that hardly count."""
+        support = self.with_direction(patterns.values, support)
         C = _centred_products(patterns.collapsed(support))
         w = refit_log_odds(patterns, support, signs).weights
         independent = drop_dependent(C, w, patterns.counts[support])

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Directions", "Intercept", "Objective", "Score", "Shrinkage", "no_rules"]
 
+# A mean of the rows of a rule, in standard deviations of the target, that is none: sums over rows
+# are exact up to about 1e-12 of it.
+LEVEL = 1e-9
+
 Directions = Literal["own", "free"]
 Intercept = Literal["chosen", "refitted"]
 Shrinkage = Literal["frequency", "equal"]
@@ -72,6 +76,13 @@ class Objective(ABC):
         if self.directions == "free" or any(isinstance(c, OwnDirection) for c in constraints):
             return constraints
         return (*constraints, OwnDirection())
+
+    def with_direction(self, values: FloatArray, support: IntArray) -> IntArray:
+        """Return the chosen rules that have a direction, where each must keep to its own.
+
+        The mean of the rows of others is that of all rows, up to rounding.
+        """
+        return support if self.directions == "free" else support[np.abs(values[support]) > LEVEL]
 
     def factors(self, counts: IntArray) -> FloatArray | None:
         """Return what the rules' columns are multiplied by in the choice; None for 1.

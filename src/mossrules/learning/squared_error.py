@@ -195,6 +195,7 @@ class SquaredError(Objective):
 
     def _tidy(self, statistics: Statistics, support: IntArray, signs: IntArray | None) -> IntArray:
         """Return the chosen rules without those that others express and those that hardly count."""
+        support = self.with_direction(statistics.values, support)
         C, _ = _products(statistics, support)
         w, _ = refit_weights(statistics, support, signs)
         kept = support[drop_dependent(C, w, statistics.counts[support])]
