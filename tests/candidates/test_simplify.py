@@ -36,6 +36,7 @@ def messy_table(seed: int, n: int = 300) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def found(seed: int, **parameters):
+    """Return candidates of a messy table, and on which of its rows each holds."""
     X, y = messy_table(seed)
     candidates = find_candidates(
         X, y, n_trees=200, inner_nodes=True, random_state=seed, **parameters
@@ -109,7 +110,7 @@ def test_no_two_candidates_tell_the_same_rows_apart(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_rule_that_stays_does_not_depend_on_the_sample(seed):
-    """Of a complement that above a value, the level that is named, and that which is not missing."""
+    """Of a complement that above a value, or the level that is named."""
     candidates, _ = found(seed, max_overlap=0.6)
     texts = {
         text
