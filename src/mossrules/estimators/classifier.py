@@ -44,16 +44,22 @@ class MossClassifier(MossEstimator, RuleClassifier):
 
     Parameters
     ----------
-    max_rules, stability, cv, ties, n_trees, max_depth, n_bins, max_features, inner_nodes, \
+    max_rules, stability, cv, ties, directions, shrinkage, n_trees, max_depth, n_bins, \
+max_features, inner_nodes, max_overlap, min_coverage, min_tree_frequency, min_importance, \
 generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         As in `MossRegressor`; of more than two classes, of and for each rule set. "auto" looks at
         the share of the log-loss that rules explain, where `MossRegressor` looks at R2.
     gamma : float or "auto", default="auto"
-        Larger gamma means less shrinkage; "auto" is 30 over the number of rows and the
-        variance of the class, which shrinks them as much as in regression.
+        Larger gamma means less shrinkage; "auto" is 30 (with shrinkage by frequency 300) over the
+        number of rows and the variance of the class, which shrinks them as much as in regression.
+    intercept : {"chosen", "refitted"}
+        Of no effect: the log-loss always has an intercept when rules are chosen.
     refit : bool, default=True
         Whether weights and intercept are refitted to the chosen rules, almost without the
         shrinkage of `gamma`.
+    refit_ridge : float, "auto" or None, default=None
+        Ridge on the log-odds of the refit. "auto" takes the one of seven with the smallest log-loss
+        of rows left out, in one Newton step each; None is 1/9.
     class_weight : None, "balanced" or dict from classes to weights, default=None
         Multiplies the weights of rows. "balanced" gives all classes the same total; probabilities
         are then those of a population in which classes are equally frequent.

@@ -358,8 +358,19 @@ class MossRegressor(MossEstimator, RuleRegressor):
     ties : {"keep", "drop"}, default="keep"
         "drop" lowers `max_rules` where its last rule ties in count with the next, to leave out all
         that tie, as the paper's authors do.
+    directions : {"own", "free"}, default="free"
+        "own": a rule raises the prediction if the mean target of its own rows is above that of all
+        rows, and lowers it otherwise. "free": a weight may have any sign, as in the paper.
+    shrinkage : {"frequency", "equal"}, default="equal"
+        How weights are shrunk when rules are chosen: "frequency" shrinks those of rules that few
+        trees have found more, so that such a rule must fit the better to be chosen; "equal" shrinks
+        all alike, as in the paper.
+    intercept : {"chosen", "refitted"}, default="refitted"
+        Whether rules are chosen beside the best intercept, or without one, as in the paper, where
+        the refit adds it.
     gamma : float or "auto", default="auto"
-        Larger gamma means less shrinkage of weights; "auto" is 30 over the number of rows.
+        Larger gamma means less shrinkage of weights; "auto" is 30 over the number of rows, and with
+        shrinkage by frequency 300 over it for the most frequent rule.
     n_trees, max_depth, n_bins, max_features
         The forest: trees, their depth (1 to 6), bins of a numeric column, and share of the columns
         that each split looks at. The paper has 500 trees, 10 bins and a third of the columns; what
@@ -367,6 +378,14 @@ class MossRegressor(MossEstimator, RuleRegressor):
     inner_nodes : bool, default=False
         Whether the inner nodes of trees are candidates too: rules with fewer conditions, which
         recur more often.
+    max_overlap : float or None, default=None
+        A condition that keeps more than this share of the rows on which the rest of its rule holds
+        is dropped; of a rule and its complement one is a candidate, and so of rules that hold on
+        the same rows. None takes rules as trees have them, as in the paper.
+    min_coverage : float, default=0
+        Rows that a rule must hold on, and leave out: a share below 1, or a number.
+    min_tree_frequency : float, default=0
+        Share of the trees that a rule must be in.
     generator : "forest", "noisy-target", or a fitted ensemble, default="forest"
         Where rules come from; see `find_candidates`. Wrap an ensemble of scikit-learn in
         `FittedEnsemble` for cross-validation, which would clone, and so empty, a bare one.
@@ -380,6 +399,12 @@ class MossRegressor(MossEstimator, RuleRegressor):
     refit : bool, default=True
         Whether weights and intercept are fitted again to the chosen rules, without the shrinkage
         that `gamma` causes.
+    refit_ridge : float, "auto" or None, default=None
+        Ridge on the weights of the refit. "auto" takes the one of 13 with the smallest generalised
+        cross-validation error; None is 0.001, which only settles ties, as in the paper.
+    min_importance : float, default=0
+        Rules of less than this share of the largest importance are not in the model, nor are rules
+        that the others and the intercept express: `max_rules` is a maximum. 0 keeps all.
     constraints : list of constraints, optional
         What the rule set has to keep to: features never to use, rules that must or must not be in
         it, a number of rules per feature or of features in all, features that may only push one
