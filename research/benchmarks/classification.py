@@ -113,6 +113,7 @@ def measure(name: str, n_folds: int, n_trees: int, record: Path) -> list[Row]:
             X,
             y,
             cv=splitter(n_folds),
+            identity="codes",
             checkpoint=record,
             n_jobs=THREADS,
         )

@@ -188,7 +188,7 @@ def measure(name: str, setting: Setting, n_folds: int, n_trees: int) -> dict[str
 
 def summarise(scores: list[float], rules: list[Any]) -> Measured:
     """Return means and standard errors: of R2 over folds, of Dice by resampling folds."""
-    dice = empirical_stability(rules)
+    dice = empirical_stability(rules, identity="codes")
     return Measured(
         float(np.mean(scores)),
         float(np.std(scores, ddof=1) / np.sqrt(len(scores))),

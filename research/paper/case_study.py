@@ -103,9 +103,11 @@ def present(settings: Settings, rows: Sequence[Row]) -> Presentation:
         own = [row for row in rows if row["study"] == name]
         found = {learner: models_of(own, learner) for learner in settings.learners}
         found = {learner: models for learner, models in found.items() if len(models) > 1}
-        blocks = ConsistencyDisplay.from_splits(found)
+        blocks = ConsistencyDisplay.from_splits(found, identity="codes")
         stable = {
-            learner: replace(StructureDisplay.from_splits(models), target=STUDIES[name].unit)
+            learner: replace(
+                StructureDisplay.from_splits(models, identity="codes"), target=STUDIES[name].unit
+            )
             for learner, models in found.items()
         }
         tables += [

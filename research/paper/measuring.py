@@ -64,6 +64,7 @@ def compare(
             data.X,
             data.y,
             cv=folds,
+            identity="codes",  # as the paper counts
             prepare=prepare,
             vary_seed=vary_seed,
             n_jobs=context.jobs,
@@ -105,7 +106,9 @@ def _spread(rule_sets: Sequence[RuleSet]) -> float | None:
     """Return the standard deviation of Dice over pairs: what the paper prints as standard error."""
     if len(rule_sets) < 2:
         return None
-    pairs = Agreement.of(rule_sets).similarity("dice")[np.triu_indices(len(rule_sets), 1)]
+    pairs = Agreement.of(rule_sets, identity="codes").similarity("dice")[
+        np.triu_indices(len(rule_sets), 1)
+    ]
     return float(np.std(pairs))
 
 

@@ -87,7 +87,8 @@ def consistency(settings: Settings, rows: Sequence[Row]) -> ConsistencyDisplay:
                 if row["learner"] == name and row["model"] is not None  # a fit that failed
             ]
             for name in settings.learners
-        }
+        },
+        identity="codes",
     )
 
 

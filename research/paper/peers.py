@@ -246,7 +246,8 @@ def summary(data: Dataset, learner: str, found: Sequence[Found], failure: str | 
     ruled = [each for each in done if each.terms is not None]
     dice = rows_dice = None
     if len(ruled) > 1:
-        dice = Agreement.of([each.terms for each in ruled if each.terms is not None]).mean("dice")
+        terms = [each.terms for each in ruled if each.terms is not None]
+        dice = Agreement.of(terms, identity="codes").mean("dice")
         rows_dice = float(_on_rows(ruled).mean("dice"))
     failures = [each.failure for each in found if each.failure is not None]
     return {

@@ -45,7 +45,13 @@ def measure(name: str) -> dict[object, tuple[float, float, float]]:
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(X):
         model = MossRegressor(n_trees=500, n_bins=10, max_features=1 / 3, time_limit=SECONDS)
         inner = evaluate_frontier(
-            model, X.iloc[train], y[train], cv=FOLDS, points=POINTS, time_limit=SECONDS
+            model,
+            X.iloc[train],
+            y[train],
+            cv=FOLDS,
+            points=POINTS,
+            time_limit=SECONDS,
+            identity="codes",
         )
         candidates = candidates_for(X.iloc[train], y[train], **search_parameters(model))
         for choice in CHOICES:
@@ -59,7 +65,7 @@ def measure(name: str) -> dict[object, tuple[float, float, float]]:
     return {
         choice: (
             float(np.mean(scores[choice])),
-            float(empirical_stability(rules[choice])),
+            float(empirical_stability(rules[choice], identity="codes")),
             float(np.mean(shares[choice])),
         )
         for choice in CHOICES

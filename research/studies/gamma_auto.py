@@ -55,7 +55,7 @@ def measure(name: str, constant: float) -> tuple[float, float, float, int]:
         seconds.append(model.solution_.report.seconds)
         open_ends += model.solution_.status.value != "optimal"
         rules.append(model.rules_)
-    agreement = float(empirical_stability(rules))
+    agreement = float(empirical_stability(rules, identity="codes"))
     return float(np.mean(scores)), agreement, float(np.mean(seconds)), open_ends
 
 

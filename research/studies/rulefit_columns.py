@@ -37,7 +37,7 @@ def measure(name: str, means: str) -> tuple[float, float]:
         model = RuleFitRegressor(variant="paper", means=means).fit(X.iloc[train], y[train])
         scores.append(model.score(X.iloc[test], y[test]))
         rules.append(model.rules_)
-    return float(np.mean(scores)), float(empirical_stability(rules))
+    return float(np.mean(scores)), float(empirical_stability(rules, identity="codes"))
 
 
 def lines() -> Iterator[str]:

@@ -66,6 +66,12 @@ TIME_LIMIT: Final = 60.0
 FRONTIER_POINTS: Final = 50
 FRONTIER_GAP: Final = 0.01
 
+# --- recurrence -------------------------------------------------------------------------------
+
+# When two rules are the same: where they read the same. A person compares what is printed, and by
+# bins "age > 40" is found again although it now says "age > 52". The paper counts by bins.
+IDENTITY: Final = "thresholds"
+
 # --- cross-validation -------------------------------------------------------------------------
 
 # Ten folds where the estimate is what is asked for; five, for half the time, where it serves to

@@ -49,6 +49,72 @@ def test_the_conjunction_of_level_sets_accepts_what_both_accept(a, b):
     np.testing.assert_array_equal((a & b).accepts(LETTERS), both)
 
 
+# Two tables of the same columns: cut points and levels differ, and some read the same.
+COLUMNS = {
+    "x": [
+        BinnedColumn("x", Kind.NUMERIC, cuts=(-0.0, 1.5, 2.0)),
+        BinnedColumn("x", Kind.NUMERIC, cuts=(0.0, 1.5, 2.0000000000000004)),
+    ],
+    "flag": [BinnedColumn("flag", Kind.BOOLEAN, cuts=(0.0,))] * 2,
+    "size": [
+        BinnedColumn("size", Kind.ORDERED, cuts=(0.0, 1.0, 2.0), levels=("S", "M", "L", "XL")),
+        BinnedColumn("size", Kind.ORDERED, cuts=(0.0, 1.0, 2.0), levels=("XS", "S", "M", "L")),
+    ],
+    "code": [
+        BinnedColumn("code", Kind.CATEGORICAL, levels=("1", "missing", "x")),
+        BinnedColumn("code", Kind.CATEGORICAL, levels=(1, 2, 3)),
+    ],
+}
+
+
+@st.composite
+def rules_of_tables(draw):
+    """Return a rule, and the columns of the table that it comes from."""
+    table = draw(st.integers(0, 1))
+    columns = tuple(each[table] for each in COLUMNS.values())
+    conditions = []
+    for column in draw(st.lists(st.sampled_from(columns), min_size=1, unique=True)):
+        if column.kind is Kind.CATEGORICAL:
+            among = st.sampled_from((*column.levels, None))
+            levels = draw(st.frozensets(among, min_size=1, max_size=2))
+            conditions.append(Levels(column.name, levels, draw(st.booleans())))
+            continue
+        low = draw(st.integers(1, column.n_values))
+        last = len(column.cuts)
+        high = OPEN if low > last else draw(st.sampled_from([*range(low, last + 1), OPEN]))
+        if (low, high) == (1, OPEN):
+            low, high = draw(st.sampled_from([(1, 0), (1, OPEN)]))
+        missing = (low > high) or (high != OPEN and draw(st.booleans()))
+        conditions.append(Range(column.name, low, high, missing))
+    return Rule.of(conditions), Binning(columns)
+
+
+@given(rules_of_tables(), rules_of_tables())
+def test_what_is_printed_is_the_same_where_the_texts_are(a, b):
+    """Values are compared, and two rules agree on them exactly where a reader sees one text."""
+    (one, first), (other, second) = a, b
+    same_text = one.text(first) == other.text(second)
+    assert (one.printed(first) == other.printed(second)) == same_text
+    if same_text:
+        assert hash(one.printed(first)) == hash(other.printed(second))
+
+
+def test_what_is_printed_compares_values():
+    """Cut points are compared to the last bit, levels by their words, minus zero with zero."""
+    first, second = (Binning(tuple(of)) for of in zip(*COLUMNS.values(), strict=True))
+    zero, above = Rule((Range("x", 2),)), Rule((Range("x", 4),))
+    assert zero.text(first) == zero.text(second) == "x > 0"
+    assert zero.printed(first) == zero.printed(second)
+    assert above.printed(first) != above.printed(second)
+    text, number = (Rule((Levels("code", frozenset([level])),)) for level in ("1", 1))
+    assert text.printed(first) == number.printed(second)
+    # A text could be read in two ways.
+    either = Rule((Levels("code", frozenset(["a or b"])),))
+    both = Rule((Levels("code", frozenset(["a", "b"])),))
+    assert str(either) == str(both)
+    assert either.printed(first) != both.printed(first)
+
+
 @given(st.permutations([Range("b", 2), Range("a", high=4), Range("b", high=7), Range("a", high=9)]))
 def test_a_rule_does_not_depend_on_the_order_or_redundancy_of_its_conditions(conditions):
     """X <= 4 and x <= 9 is x <= 4, wherever it stands; equal rules hash alike."""

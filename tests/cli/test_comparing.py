@@ -171,7 +171,7 @@ def test_stability_is_that_of_the_library(data, table, identity):
         assert (found["estimate"], found["lower"], found["upper"]) == (
             expected.estimate, expected.lower, expected.upper,
         )  # fmt: skip
-    by = "codes" if identity == "rows" else identity
+    by = "thresholds" if identity == "rows" else identity
     shares = consistent_rules(sets, 0.25, identity=by)
     assert [each["share"] for each in content["rules"]] == list(shares.values())
     texts = {text for each in sets for text in each.texts}

@@ -420,7 +420,9 @@ def test_rules_that_only_read_differently_are_counted(diabetes):
 
 def test_texts_tell_what_there_is(evaluation):
     """The short form counts, the long one has a line for each method."""
-    assert re.fullmatch(r"Evaluation\(5 methods, 4 folds, same codes, .* s\)", repr(evaluation))
+    assert re.fullmatch(
+        r"Evaluation\(5 methods, 4 folds, same thresholds, .* s\)", repr(evaluation)
+    )
     lines = str(evaluation).splitlines()
     assert len(lines) == 2 + 5
     for each, line in zip(evaluation.summaries, lines[2:], strict=True):

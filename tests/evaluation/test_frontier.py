@@ -351,7 +351,7 @@ def test_an_evaluation_says_what_it_found(evaluation):
     text = repr(evaluation)
     chosen = evaluation.choose()
     assert "4 points, 5 folds" in text
-    assert "same codes" in text
+    assert "same thresholds" in text
     assert f"chosen share {chosen.share:.3g} with R2 {chosen.r2:.3f}" in text
     assert f"share {chosen.share:.3g}: R2 {chosen.r2:.3f}" in repr(chosen)
 

@@ -101,8 +101,8 @@ def test_identity_is_a_choice():
     """The same bins with other cuts are the same codes, other words, and perhaps the same rows."""
     a, b = line_rules(2, 5), line_rules(2, 5, cuts=(1, 2, 3, 4, 5.5, 6, 7, 8, 9))
     X = {"x": np.arange(10.0)}
-    assert dice(a, b) == 1.0
-    assert dice(a, b, identity="thresholds") == 0.5
+    assert dice(a, b) == dice(a, b, identity="thresholds") == 0.5
+    assert dice(a, b, identity="codes") == 1.0
     assert dice(a, b, identity="rows", X=X) == 1.0  # no value lies between 5 and 5.5
     assert dice(a, b, identity="rows", X={"x": [5.0, 5.2, 6.0]}) == 0.5
 
@@ -158,8 +158,8 @@ def test_figures_of_models_carry_their_identity():
     folds = [np.arange(len(y)) % 4 != i for i in range(3)]
     models = [MossRegressor(6, n_trees=200, n_bins=5).fit(X[fold], y[fold]) for fold in folds]
     rule_sets = [model.rules_ for model in models]
-    codes = empirical_stability(rule_sets)
-    words = empirical_stability(rule_sets, identity="thresholds")
+    codes = empirical_stability(rule_sets, identity="codes")
+    words = empirical_stability(rule_sets)
     rows = empirical_stability(rule_sets, identity="rows", X=X, overlap=0.8)
     assert (codes.identity, words.identity, rows.identity) == ("codes", "thresholds", "rows to 0.8")
     by_hand = [dice(set(a.texts), set(b.texts)) for a, b in combinations(rule_sets, 2)]
@@ -234,7 +234,7 @@ def test_an_estimate_is_a_number_that_knows_what_it_is():
     assert found == 2 / 3
     assert 3 * found == 2.0
     assert f"{found:.2f}" == "0.67"
-    assert repr(found) == "dice 0.667 [0.000, 1.000] (95% interval, 3 runs, same codes)"
+    assert repr(found) == "dice 0.667 [0.000, 1.000] (95% interval, 3 runs, same thresholds)"
     copy = pickle.loads(pickle.dumps(found))  # noqa: S301  our own
     assert (copy, copy.lower, copy.runs) == (found, found.lower, 3)
     with pytest.raises(AttributeError):
@@ -346,8 +346,18 @@ def test_a_share_of_runs_is_exact(rule_sets, times):
 def test_consistent_rules_of_models():
     """Rules are found again by code, or by what they read."""
     sets = [line_rules(2, 5), line_rules(5, 7), line_rules(5, cuts=(1, 2, 3, 4, 5.5, 6, 7, 8, 9))]
-    assert consistent_rules(sets) == {Rule((Range("x", high=5),)): 1.0}
-    assert consistent_rules(sets, 0.6, identity="thresholds") == {"x <= 5": 2 / 3}
+    assert consistent_rules(sets, identity="codes") == {Rule((Range("x", high=5),)): 1.0}
+    assert consistent_rules(sets, 0.6) == {"x <= 5": 2 / 3}
+    assert consistent_rules(sets) == {}
+
+
+def test_rules_on_their_own_have_no_thresholds():
+    """Bare rules are compared by bins, and only if that is what was asked for."""
+    rule = line_rules(5).rules[0]
+    assert dice({rule}, line_rules(5), identity="codes") == 1.0
+    for a, b in (({rule}, {rule}), ({rule}, line_rules(5)), ({"x <= 5"}, line_rules(5))):
+        with pytest.raises(UnsupportedType, match=r"pass RuleSets, or identity='codes'"):
+            dice(a, b)
 
 
 # --- what was passed ------------------------------------------------------------------------------
@@ -359,7 +369,6 @@ def test_consistent_rules_of_models():
         (lambda: dice({1}, {2}, identity="names"), "identity is 'names'"),
         (lambda: dice({1}, {2}, identity="rows"), "X"),
         (lambda: dice({1}, {2}, X=[[1.0]]), "leave it out"),
-        (lambda: dice({1}, {2}, identity="thresholds"), "RuleSet"),
         (lambda: dice({1}, {2}, overlap=1.5), "overlap"),
         (lambda: empirical_stability([{1}]), "at least 2"),
         (lambda: empirical_stability([{1}, {2}], "cosine"), "measure is 'cosine'"),

@@ -54,7 +54,7 @@ from mossrules.constraints import (
 )
 from mossrules.data import read_file, scan_files
 from mossrules.display.report import collect, render
-from mossrules.evaluation import evaluate
+from mossrules.evaluation import FrontierEvaluation, evaluate
 from mossrules.frontier import (
     approximate_frontier,
     epsilon_sequence,
@@ -204,6 +204,9 @@ def weightings(n: int) -> dict[str, np.ndarray]:
     return {"whole": whole, "fractions": rng.uniform(0.2, 3.0, n), "large": whole * 40.0}
 
 
+BINS: dict[str, Any] = {"identity": "codes"}  # what cases were kept with
+
+
 # --- regressors ---------------------------------------------------------------------------------
 
 
@@ -230,12 +233,23 @@ def regressor_stability() -> Figures:
     return {str(level): of_choice(moss(stability=level).fit(X, y)) for level in levels}
 
 
+def by_bins(found: FrontierEvaluation) -> FrontierEvaluation:
+    """Return an evaluation with rules that are the same by bins, as cases were kept."""
+    return FrontierEvaluation.of(
+        found.results,
+        n_candidates=found.n_candidates,
+        gap=found.gap,
+        seconds=found.seconds,
+        identity="codes",
+    )
+
+
 @case
 def regressor_auto() -> Figures:
     """Choose a stability by cross-validation."""
     X, y = diabetes()
     model = moss(4, stability="auto", cv=3, n_trees=60).fit(X, y)
-    return {**of_model(model, X), "evaluation": of_evaluated(model.evaluation_)}
+    return {**of_model(model, X), "evaluation": of_evaluated(by_bins(model.evaluation_))}
 
 
 @case
@@ -449,7 +463,7 @@ def classifier_auto() -> Figures:
     """Choose the stability of a classifier by cross-validation."""
     X, y = cancer()
     model = moss_classes(2, stability="auto", cv=3, n_trees=30).fit(X, y)
-    return {**of_choice(model), "evaluation": of_evaluated(model.evaluation_)}
+    return {**of_choice(model), "evaluation": of_evaluated(by_bins(model.evaluation_))}
 
 
 @case
@@ -877,7 +891,7 @@ def evaluation_of_numbers() -> Figures:
         "fire": FireRegressor(3, n_trees=30),
         "line": LinearRegression(),
     }
-    found = evaluate(learners, X, y, cv=4)
+    found = evaluate(learners, X, y, cv=4, identity="codes")
     again = evaluate(
         {"moss": learners["moss"]}, X, y, cv=3, identity="rows", overlap=0.9, vary_seed=True,
         sample_weight=weightings(len(y))["fractions"],
@@ -901,10 +915,10 @@ def evaluation_of_classes() -> Figures:
     }
     with TemporaryDirectory() as folder:
         record = Path(folder, "record.jsonl")
-        evaluate({"glrm": learners["glrm"]}, X, y, cv=3, checkpoint=record)
-        found = evaluate(learners, X, y, cv=3, checkpoint=record)
+        evaluate({"glrm": learners["glrm"]}, X, y, cv=3, checkpoint=record, **BINS)
+        found = evaluate(learners, X, y, cv=3, checkpoint=record, **BINS)
     flowers, kinds = iris()
-    three = evaluate({"sirus": SirusClassifier(2, n_trees=20)}, flowers, kinds, cv=3)
+    three = evaluate({"sirus": SirusClassifier(2, n_trees=20)}, flowers, kinds, cv=3, **BINS)
     return {
         "two": of_evaluation(found),
         "by loss": plain(found.by("log_loss").summary_columns()["rank_log_loss"]),
@@ -918,12 +932,12 @@ def evaluation_of_frontiers() -> Figures:
     shares = [1.0, 0.9, 0.7]
     X, y = diabetes()
     weights = weightings(len(y))["whole"]
-    number = evaluate_frontier(moss(3, n_trees=30), X, y, cv=4, points=shares)
+    number = evaluate_frontier(moss(3, n_trees=30), X, y, cv=4, points=shares, **BINS)
     weighted = evaluate_frontier(
         moss(3, n_trees=30), X, y, cv=3, points=4, sample_weight=weights, identity="thresholds"
     )
     classes = evaluate_frontier(
-        moss_classes(2, n_trees=20), *cancer(), cv=3, points=shares, gap=0.02
+        moss_classes(2, n_trees=20), *cancer(), cv=3, points=shares, gap=0.02, **BINS
     )
     return {
         "number": of_evaluated(number),
@@ -953,13 +967,15 @@ def measures_of_stability() -> Figures:
             ],
             "nogueira": of_estimate(nogueira(runs, 80, **how)),
         }
-    often = consistent_rules(runs, 0.4)
+    often = consistent_rules(runs, 0.4, **BINS)
     letters = [set("abcd"), set("abce"), set("bcdf")]
     return {
         **found,
         "often": {str(rule): plain(share) for rule, share in often.items()},
-        "letters": of_estimate(empirical_stability(letters, "jaccard", confidence=0.9)),
-        "matrix": of_estimate(nogueira(np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0]]))),
+        "letters": of_estimate(empirical_stability(letters, "jaccard", confidence=0.9, **BINS)),
+        "matrix": of_estimate(
+            nogueira(np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0]]), **BINS)
+        ),
     }
 
 
@@ -1019,11 +1035,13 @@ def reports() -> Figures:
     X, y = mixed_rows("y")
     number = moss(3, n_trees=30).fit(X, y)
     others = {"sirus": SirusRegressor(3, n_trees=30)}
-    shown = collect(number, X, y, cv=3, points=4, methods=others)
+    shown = collect(number, X, y, cv=3, points=4, methods=others, **BINS)
     alone = collect(number, cv=None, points=[1.0, 0.7], title="Alone")
     X, y = cancer()
     classes = moss_classes(2, n_trees=20).fit(X, y)
-    of_classes = collect(classes, X, y, cv=3, points=[1.0, 0.8, 0.6], methods=None, gap=0.02)
+    of_classes = collect(
+        classes, X, y, cv=3, points=[1.0, 0.8, 0.6], methods=None, gap=0.02, **BINS
+    )
     return {
         "number": {**of_report(shown), "page": page(shown)},
         "alone": {**of_report(alone), "page": page(alone)},
@@ -1102,8 +1120,10 @@ def commands_that_compare() -> Figures:
         X.assign(y=y).to_csv(data, index=False)
         rows = (data, "--target", "y", *quick)
         three = [word for name in ("MOSS-M", "SIRUS", "FIRE") for word in ("--method", name)]
-        told = run("report", *rows, "--output", html, "--folds", 3, "--points", 3, "--no-baselines")
-        fold = ("--folds", 3)
+        bins = ("--identity", "codes")
+        page = ("--output", html, "--folds", 3, "--points", 3, "--no-baselines", *bins)
+        told = run("report", *rows, *page)
+        fold = ("--folds", 3, *bins)
         return {
             "report": of_text(re.sub(r"; open it.*", "", told), html),
             "compare": of_json(run("compare", *rows, *fold, *three, "--json")),

@@ -10,7 +10,7 @@ A pool has each distinct rule once, with the trees that contain it: `CandidatePo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import groupby
@@ -106,6 +106,19 @@ class Range:
             words = f"{lower}{name}{upper}" if upper else f"{name} > {lower[:-3]}"
         return f"({words} or {name} is missing)" if self.missing else words
 
+    def printed(self, column: BinnedColumn) -> Hashable:
+        """Return what `text` says, as values: equal where the texts are."""
+        if self.low > self.high:
+            return self.feature, True, ("missing",)
+        if self.low == 1 and self.high == OPEN:
+            return (self.feature, self.missing, ("anything" if self.missing else "missing",))
+        if column.kind is Kind.BOOLEAN:
+            words = ("false" if self.low == 1 else "true",)
+            return (self.feature, True, words, *(("or missing",) if self.missing else ()))
+        lower = _cut_value(column, self.low - 1) if self.low > 1 else None
+        upper = _cut_value(column, self.high) if self.high < OPEN else None
+        return self.feature, lower, upper, self.missing
+
     def __str__(self) -> str:
         if self.low > self.high:
             return f"{self.feature} is missing"
@@ -185,6 +198,11 @@ class Levels:
         """Return the condition in words."""
         return str(self)
 
+    def printed(self, _column: BinnedColumn) -> Hashable:
+        """Return what `text` says, as values: equal where the texts are."""
+        # By their words: the levels 1 and "1" of two tables read the same.
+        return self.feature, self.inside, tuple(map(level_words, self._sorted()))
+
     def __str__(self) -> str:
         words = " or ".join(map(level_words, self._sorted()))
         return f"{self.feature} is {'' if self.inside else 'not '}{words}"
@@ -251,6 +269,13 @@ class Rule:
             condition.text(binning[condition.feature]) for condition in self.conditions
         )
 
+    def printed(self, binning: Binning) -> Hashable:
+        """Return what stands for the rule as a user reads it: equal where the texts are.
+
+        Columns, thresholds and levels are compared as values, exactly; text is not parsed.
+        """
+        return tuple(condition.printed(binning[condition.feature]) for condition in self.conditions)
+
     def __str__(self) -> str:
         return " and ".join(str(condition) for condition in self.conditions)
 
@@ -299,6 +324,12 @@ def _levels_of_step(step: Step, column: BinnedColumn) -> Levels:
 
 def _threshold(column: BinnedColumn, cut: int) -> str:
     """Return the upper end of bin `cut` as text."""
+    value = _cut_value(column, cut)
+    return value if isinstance(value, str) else format_number(value)
+
+
+def _cut_value(column: BinnedColumn, cut: int) -> float | str:
+    """Return the upper end of bin `cut`: a number, or the words of a level."""
     if not 1 <= cut <= len(column.cuts):
         raise InvalidParameter(
             f"Column {column.name!r} has {column.n_values} bins, so there is no cut number {cut}."
@@ -306,7 +337,7 @@ def _threshold(column: BinnedColumn, cut: int) -> str:
     value = column.cuts[cut - 1]
     if column.kind is Kind.ORDERED:
         return str(column.levels[int(value)])
-    return format_number(value)
+    return float(value) + 0.0  # -0.0 is 0.0
 
 
 def format_number(value: float) -> str:

@@ -69,8 +69,8 @@ class Task(StrEnum):
 class Identity(StrEnum):
     """When two rules count as the same."""
 
-    CODES = "codes"
     THRESHOLDS = "thresholds"
+    CODES = "codes"
     ROWS = "rows"
 
 
@@ -289,8 +289,8 @@ IdentityOption = Annotated[
     Identity,
     typer.Option(
         "--identity",
-        help="Rules are the same if they have the same bins ('codes'), read the same "
-        "('thresholds'), or hold on nearly the same 'rows'.",
+        help="Rules are the same if they read the same ('thresholds'), have the same bins "
+        "('codes'), or hold on nearly the same 'rows'.",
     ),
 ]
 Record = Annotated[

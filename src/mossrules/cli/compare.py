@@ -78,7 +78,7 @@ def compare(
         typer.Option(help="What classifiers are ranked by; auc by default.", show_default=False),
     ] = None,
     folds: options.Folds = defaults.FOLDS,
-    identity: options.IdentityOption = options.Identity.CODES,
+    identity: options.IdentityOption = options.Identity.THRESHOLDS,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="CSV", help="Where to write a row per fold."),

@@ -38,6 +38,7 @@ def report(
         bool,
         typer.Option("--baselines/--no-baselines", help="Whether to compare with other methods."),
     ] = True,
+    identity: options.IdentityOption = options.Identity.THRESHOLDS,
     title: Annotated[
         str | None, typer.Option(help="Heading of the page.", show_default=False)
     ] = None,
@@ -76,6 +77,7 @@ def report(
             cv=folds or None,
             points=points,
             methods="baselines" if baselines else None,
+            identity=identity.value,
             title=title,
             made={
                 "source": file.data.name,

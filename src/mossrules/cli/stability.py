@@ -35,7 +35,7 @@ def stability(
     *,
     file: options.File,
     folds: options.Folds = defaults.FOLDS,
-    identity: options.IdentityOption = options.Identity.CODES,
+    identity: options.IdentityOption = options.Identity.THRESHOLDS,
     share: Annotated[
         float, typer.Option(help="Show rules of at least this share of the folds, in (0, 1].")
     ] = 0.5,
@@ -94,19 +94,18 @@ def stability(
 def rules_again(evaluation: late.evaluation.Evaluation, share: float) -> list[tuple[str, float]]:
     """Return rules of at least a share of the folds with their shares, the most frequent first.
 
-    A rule reads as in the first fold that has it. Agreement on rows makes pairs and no list, so
-    with it rules are listed by bins.
+    By bins, a rule reads as in the first fold that has it. Agreement on rows makes pairs and no
+    list, so with it rules are listed as they read.
     """
     sets = evaluation.rule_sets(NAME)
-    if evaluation.identity == "thresholds":
-        return list(late.stability.consistent_rules(sets, share, identity="thresholds").items())
+    if evaluation.identity != "codes":
+        return list(late.stability.consistent_rules(sets, share).items())
     texts: dict[Any, str] = {}
     for rules in sets:
         for rule, text in zip(rules, rules.texts, strict=True):
             texts.setdefault(rule, text)
-    return [
-        (texts[rule], part) for rule, part in late.stability.consistent_rules(sets, share).items()
-    ]
+    by_bins = late.stability.consistent_rules(sets, share, identity="codes")
+    return [(texts[rule], part) for rule, part in by_bins.items()]
 
 
 def stability_content(evaluation: late.evaluation.Evaluation, share: float) -> dict[str, Any]:

@@ -31,8 +31,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from mossrules import defaults
 from mossrules._common import check_choice, check_integer, check_number
 from mossrules._typing import AnyArray, FloatArray, IntArray
+from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import resolve_seed
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter, UnsupportedType
@@ -78,7 +80,7 @@ class Estimate(float):
     >>> from mossrules.stability import empirical_stability
     >>> stability = empirical_stability([{"a", "b"}, {"a", "b"}, {"a", "c"}, {"a", "b"}])
     >>> stability
-    dice 0.750 [0.161, 1.000] (95% interval, 4 runs, same codes)
+    dice 0.750 [0.161, 1.000] (95% interval, 4 runs, same thresholds)
     >>> stability > 0.5, stability.runs
     (True, 4)
     """
@@ -119,19 +121,19 @@ class Agreement:
            [1.  , 1.  , 0.33],
            [0.33, 0.33, 1.  ]])
     >>> agreement.nogueira(n_candidates=10)
-    nogueira 0.583 [0.361, 0.806] (95% interval, 3 runs, same codes)
+    nogueira 0.583 [0.361, 0.806] (95% interval, 3 runs, same thresholds)
     """
 
     shared: IntArray  #: S of the notation: sizes on the diagonal
     distinct: int  #: rules that some set has; for matches on rows, a lower bound
-    identity: str = "codes"  #: when two rules counted as the same
+    identity: str = defaults.IDENTITY  #: when two rules counted as the same
 
     @classmethod
     def of(
         cls,
         rule_sets: Iterable[Rules],
         *,
-        identity: Identity = "codes",
+        identity: Identity = defaults.IDENTITY,
         X: Any = None,
         overlap: float = SAME_ROWS,
     ) -> Agreement:
@@ -142,7 +144,7 @@ class Agreement:
                 "X goes with identity='rows', which needs it to see where rules hold; "
                 + ("pass a table as X." if X is None else "leave it out.")
             )
-        runs = read_runs(rule_sets, minimum=2)
+        runs = read_runs(rule_sets, identity, minimum=2)
         if identity != "rows":
             sets = [keys(rules, identity) for rules in runs]
             distinct = len(frozenset[Hashable]().union(*sets))
@@ -288,20 +290,20 @@ def pairwise(items: Sequence[Any], count: Callable[[Any, Any], int]) -> IntArray
 
 
 def keys(rules: Rules, identity: str) -> frozenset[Hashable]:
-    """Return what stands for the rules: the rules themselves, or their texts."""
+    """Return what stands for the rules: the rules themselves, or what they say."""
     return frozenset(key_of_each(rules, identity))
 
 
 def key_of_each(rules: Rules, identity: str) -> tuple[Hashable, ...]:
     """Return what stands for each rule, in their order."""
-    if identity == "codes":
+    if identity == "codes" or not isinstance(rules, RuleSet):
         return tuple(rules)
-    return tuple(_as_rule_set(rules, identity).texts)
+    return tuple(rule.printed(rules.binning) for rule in rules)
 
 
 def packed_rows(rules: Rules, table: Table) -> AnyArray:
     """Return the rows on which each rule holds, eight to a byte: (rules, rows / 8)."""
-    return np.packbits(_as_rule_set(rules, "rows").holds(table).T, axis=1)
+    return np.packbits(_as_rule_set(rules).holds(table).T, axis=1)
 
 
 def matches(a: AnyArray, b: AnyArray, overlap: float) -> int:
@@ -315,8 +317,12 @@ def matches(a: AnyArray, b: AnyArray, overlap: float) -> int:
     return int(same[linear_sum_assignment(same, maximize=True)].sum())
 
 
-def read_runs(rule_sets: Iterable[Rules], *, minimum: int) -> list[Rules]:
-    """Return the rule sets of several runs, at least `minimum` of them."""
+def read_runs(rule_sets: Iterable[Rules], identity: str, *, minimum: int) -> list[Rules]:
+    """Return the rule sets of several runs, at least `minimum` of them.
+
+    Rules on their own have no thresholds. Anything else in a plain collection stands for itself,
+    and cannot be the same as a rule of a `RuleSet`.
+    """
     if isinstance(rule_sets, RuleSet | str) or not isinstance(rule_sets, Iterable):
         raise UnsupportedType(
             f"rule_sets is a {type(rule_sets).__name__}; pass a list of rule sets, one from each "
@@ -331,13 +337,22 @@ def read_runs(rule_sets: Iterable[Rules], *, minimum: int) -> list[Rules]:
             )
     if len(runs) < minimum:
         raise InvalidParameter(f"rule_sets has {len(runs)} of them; pass at least {minimum}.")
+    plain = [type(run).__name__ for run in runs if not isinstance(run, RuleSet)]
+    runs = [run if isinstance(run, RuleSet) else tuple(run) for run in runs]  # of generators, once
+    if identity == "thresholds" and plain:
+        bare = any(isinstance(rule, Rule) for run in runs for rule in run)
+        if bare or len(plain) < len(runs):
+            raise UnsupportedType(
+                "identity is 'thresholds', which needs rules with their thresholds, and there is a "
+                f"{plain[0]}; pass RuleSets, or identity='codes'."
+            )
     return runs
 
 
-def _as_rule_set(rules: Rules, identity: str) -> RuleSet:
+def _as_rule_set(rules: Rules) -> RuleSet:
     if not isinstance(rules, RuleSet):
         raise UnsupportedType(
-            f"identity is {identity!r}, which needs rules with their thresholds, and there is a "
+            "identity is 'rows', which needs rules with their thresholds, and there is a "
             f"{type(rules).__name__}; pass RuleSets."
         )
     return rules

@@ -50,7 +50,7 @@ def evaluate(
     cv: Any = defaults.FOLDS,
     groups: Any = None,
     sample_weight: Any = None,
-    identity: Identity = "codes",
+    identity: Identity = defaults.IDENTITY,
     overlap: float = SAME_ROWS,
     metric: str | None = None,
     prepare: Any = None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from mossrules import defaults
 from mossrules._common import check_choice
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
@@ -158,7 +159,7 @@ class FrontierEvaluation:
         n_candidates: int,
         gap: float,
         seconds: float,
-        identity: Identity = "codes",
+        identity: Identity = defaults.IDENTITY,
         table: Table | None = None,
         overlap: float = SAME_ROWS,
     ) -> FrontierEvaluation:

@@ -7,11 +7,12 @@ signatures are written out, alike in each, so that editors and `help` show the p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from mossrules import defaults
 from mossrules._common import check_choice, check_number
 from mossrules._typing import AnyArray, IntArray
 from mossrules.evaluation.agreement import (
@@ -22,10 +23,12 @@ from mossrules.evaluation.agreement import (
     Identity,
     Measure,
     Rules,
+    key_of_each,
     keys,
     read_runs,
 )
 from mossrules.exceptions import InvalidParameter
+from mossrules.model.ruleset import RuleSet
 
 __all__ = [
     "consistent_rules",
@@ -35,6 +38,7 @@ __all__ = [
     "nogueira",
     "ochiai",
     "pog",
+    "shares_of_rules",
 ]
 
 
@@ -42,7 +46,12 @@ __all__ = [
 
 
 def dice(
-    a: Rules, b: Rules, *, identity: Identity = "codes", X: Any = None, overlap: float = SAME_ROWS
+    a: Rules,
+    b: Rules,
+    *,
+    identity: Identity = defaults.IDENTITY,
+    X: Any = None,
+    overlap: float = SAME_ROWS,
 ) -> float:
     """Return the Dice-Sorensen coefficient: rules shared, over the mean size of the two sets.
 
@@ -50,12 +59,13 @@ def dice(
     ----------
     a, b
         Two rule sets, or any collections of rules.
-    identity : {"codes", "thresholds", "rows"}, default="codes"
+    identity : {"thresholds", "codes", "rows"}, default="thresholds"
         When two rules count as the same:
 
+        * "thresholds": they read the same, in the user's units: the same columns, thresholds and
+          levels, exactly. What is in plain collections, and not a `Rule`, stands for itself.
         * "codes": they have the same conditions on the same bins, as the literature counts. Only
           for analyses with the same `n_bins`.
-        * "thresholds": they read the same, in the user's units.
         * "rows": they hold on the same rows of `X`, nearly: on at least the share `overlap` of
           those where either holds (two rules that hold nowhere agree). Each rule counts in one pair
           only; of all ways to pair them, one with most pairs is taken. For methods with cuts of
@@ -74,7 +84,12 @@ def dice(
 
 
 def jaccard(
-    a: Rules, b: Rules, *, identity: Identity = "codes", X: Any = None, overlap: float = SAME_ROWS
+    a: Rules,
+    b: Rules,
+    *,
+    identity: Identity = defaults.IDENTITY,
+    X: Any = None,
+    overlap: float = SAME_ROWS,
 ) -> float:
     """Return the Jaccard index: rules shared, over rules in either.
 
@@ -92,7 +107,12 @@ def jaccard(
 
 
 def ochiai(
-    a: Rules, b: Rules, *, identity: Identity = "codes", X: Any = None, overlap: float = SAME_ROWS
+    a: Rules,
+    b: Rules,
+    *,
+    identity: Identity = defaults.IDENTITY,
+    X: Any = None,
+    overlap: float = SAME_ROWS,
 ) -> float:
     """Return the Ochiai coefficient: rules shared, over the geometric mean of the sizes.
 
@@ -110,7 +130,12 @@ def ochiai(
 
 
 def pog(
-    a: Rules, b: Rules, *, identity: Identity = "codes", X: Any = None, overlap: float = SAME_ROWS
+    a: Rules,
+    b: Rules,
+    *,
+    identity: Identity = defaults.IDENTITY,
+    X: Any = None,
+    overlap: float = SAME_ROWS,
 ) -> float:
     """Return the percentage of overlapping genes: the part of the rules of `a` that `b` has too.
 
@@ -140,7 +165,7 @@ def empirical_stability(
     rule_sets: Iterable[Rules],
     measure: Measure = "dice",
     *,
-    identity: Identity = "codes",
+    identity: Identity = defaults.IDENTITY,
     X: Any = None,
     overlap: float = SAME_ROWS,
     confidence: float = 0.95,
@@ -174,7 +199,7 @@ def empirical_stability(
     Examples
     --------
     >>> empirical_stability([{"a", "b"}, {"a", "b"}, {"a", "c"}])
-    dice 0.667 [0.000, 1.000] (95% interval, 3 runs, same codes)
+    dice 0.667 [0.000, 1.000] (95% interval, 3 runs, same thresholds)
     """
     agreement = Agreement.of(rule_sets, identity=identity, X=X, overlap=overlap)
     return agreement.mean(
@@ -186,7 +211,7 @@ def nogueira(
     rule_sets: Iterable[Rules] | AnyArray,
     n_candidates: int | None = None,
     *,
-    identity: Identity = "codes",
+    identity: Identity = defaults.IDENTITY,
     X: Any = None,
     overlap: float = SAME_ROWS,
     confidence: float = 0.95,
@@ -217,7 +242,7 @@ def nogueira(
     if _is_matrix(rule_sets):
         indicators = _read_indicators(rule_sets)
         distinct = int(indicators.any(axis=0).sum())
-        agreement = Agreement(indicators @ indicators.T, distinct)
+        agreement = Agreement(indicators @ indicators.T, distinct, identity)
         n_candidates = indicators.shape[1] if n_candidates is None else n_candidates
     else:
         agreement = Agreement.of(rule_sets, identity=identity, X=X, overlap=overlap)
@@ -232,12 +257,12 @@ def consistent_rules(
     rule_sets: Iterable[Rules],
     share: float = 1.0,
     *,
-    identity: Literal["codes", "thresholds"] = "codes",
+    identity: Literal["codes", "thresholds"] = defaults.IDENTITY,
 ) -> dict[Any, float]:
     """Return the rules found in at least a share of the runs, the most frequent first.
 
-    A dict from each rule (with "thresholds", from its text) to its share of the runs. Agreement on
-    rows makes pairs, and no groups of more than two, so it has no such list.
+    A dict from the text of each rule (with "codes", from the rule) to its share of the runs.
+    Agreement on rows makes pairs, and no groups of more than two, so it has no such list.
 
     Parameters
     ----------
@@ -245,7 +270,7 @@ def consistent_rules(
         One from each run.
     share : float in (0, 1], default=1
         Least share of the runs.
-    identity : {"codes", "thresholds"}, default="codes"
+    identity : {"thresholds", "codes"}, default="thresholds"
         When two rules count as the same, as in `dice`.
 
     Examples
@@ -256,12 +281,34 @@ def consistent_rules(
     if check_number("share", share) > 1:
         raise InvalidParameter(f"share is {share!r}; pass a part of the runs in (0, 1].")
     check_choice("identity", identity, ("codes", "thresholds"))
-    runs = [keys(rules, identity) for rules in read_runs(rule_sets, minimum=1)]
-    times = Counter(rule for run in runs for rule in run)
+    runs = read_runs(rule_sets, identity, minimum=1)
+    return dict(_named_shares(runs, share, identity).values())
+
+
+def shares_of_rules(
+    rule_sets: Iterable[Rules], share: float = 1e-9, *, identity: Literal["codes", "thresholds"]
+) -> dict[Hashable, float]:
+    """Return the same by what stands for rules (`key_of_each`): by default of all rules."""
+    runs = read_runs(rule_sets, identity, minimum=1)
+    return {key: part for key, (_, part) in _named_shares(runs, share, identity).items()}
+
+
+def _named_shares(
+    runs: Sequence[Rules], share: float, identity: str
+) -> dict[Hashable, tuple[Any, float]]:
+    """Return name and share of each rule that is frequent enough, the most frequent first."""
+    names: dict[Hashable, Any] = {}
+    for rules in runs:
+        own = key_of_each(rules, identity)
+        if identity == "thresholds" and isinstance(rules, RuleSet):
+            names.update(zip(own, rules.texts, strict=True))
+        else:
+            names.update(zip(own, own, strict=True))
+    times = Counter(key for rules in runs for key in keys(rules, identity))
     needed = share * len(runs) * ROUNDING
-    frequent = [rule for rule, count in times.items() if count >= needed]
-    frequent.sort(key=lambda rule: (-times[rule], _order(rule)))
-    return {rule: times[rule] / len(runs) for rule in frequent}
+    frequent = [key for key, count in times.items() if count >= needed]
+    frequent.sort(key=lambda key: (-times[key], _order(names[key])))
+    return {key: (names[key], times[key] / len(runs)) for key in frequent}
 
 
 def _is_matrix(rule_sets: object) -> bool:

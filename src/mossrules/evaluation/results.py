@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.stats import rankdata
 
+from mossrules import defaults
 from mossrules._common import cached_property, check_choice
 from mossrules._deprecated import Renamed
 from mossrules._display import display_class
@@ -201,7 +202,7 @@ class Evaluation:
     results: tuple[MethodFold, ...]  #: by method, then by fold
     settings: Mapping[str, str]  #: the methods as they are written in Python, in order
     seconds: float  #: that it took
-    identity: Identity = "codes"  #: when two rules count as the same
+    identity: Identity = defaults.IDENTITY  #: when two rules count as the same
     overlap: float = SAME_ROWS  #: share of rows for the identity "rows"
     table: Table | None = field(default=None, repr=False)  #: all rows, for the identity "rows"
     metric: str = "r2"  #: the one that methods are ranked by

@@ -149,7 +149,7 @@ def test_the_summary_is_what_anyone_would_count(methods, identity):
 def test_thresholds_may_differ_where_bins_do_not():
     """By codes a rule is found again with another cut, which its words say; by thresholds not."""
     splits = [ruleset_of("ab"), ruleset_of("ab", cuts="other")]
-    by_codes = ConsistencyDisplay.from_splits(splits)
+    by_codes = ConsistencyDisplay.from_splits(splits, identity="codes")
     assert by_codes.words == (f"{ABOUT} a > 1", f"{ABOUT} b > 1")
     assert by_codes.frame()["rule"].tolist() == ["b > 1", "a > 1", "b > 1.1", "a > 1.1"]
     assert by_codes.summary()["dice"].tolist() == [1.0]

@@ -56,7 +56,7 @@ SPLITS = [
 
 def test_the_rules_of_all_splits_have_ranges_of_thresholds_and_of_weights():
     """A row is a rule that every split has, the one of the largest mean weight first."""
-    display = StructureDisplay.from_splits(SPLITS)
+    display = StructureDisplay.from_splits(SPLITS, identity="codes")
     frame = display.frame()
     assert frame["rule"].tolist() == [
         "length <= -1.5",
@@ -67,11 +67,21 @@ def test_the_rules_of_all_splits_have_ranges_of_thresholds_and_of_weights():
     assert frame["weight_low"].tolist() == [-3.0, -1.0]
     assert frame["weight_high"].tolist() == [-1.0, 4.0]
     assert display.features == ("length", "width")
-    some = StructureDisplay.from_splits(SPLITS, share=2 / 3)
+    some = StructureDisplay.from_splits(SPLITS, share=2 / 3, identity="codes")
     assert [each.asks for each in some.rules][2] == ("low", "level")
     assert [each.splits for each in some.rules] == [3, 3, 2]
-    every = StructureDisplay.from_splits(SPLITS, share=0.1)
+    every = StructureDisplay.from_splits(SPLITS, share=0.1, identity="codes")
     assert every.rules[-1].asks == ("missing",)
+
+
+def test_rules_are_the_same_where_they_read_the_same():
+    """By default a rule whose cut point moves is another one in each split."""
+    frame = StructureDisplay.from_splits(SPLITS).frame()
+    assert frame["rule"].tolist() == ["length <= -1.5"]
+    assert frame["weight"].tolist() == [-2.0]
+    every = StructureDisplay.from_splits(SPLITS, share=0.1).frame()
+    assert every["rule"].is_unique
+    assert sorted(every["splits"]) == [1, 1, 1, 1, 2, 3]
 
 
 def test_every_condition_is_a_mark_and_every_weight_a_line():

@@ -120,7 +120,9 @@ def test_folds_count_how_often_each_rule_came_out(report, model, rows):
         .rules_
         for train, _ in KFold(3).split(X)
     ]
-    assert list(point.found) == [sum(rule in each for each in fits) for rule in model.rules_]
+    assert list(point.found) == [
+        sum(text in each.texts for each in fits) for text in model.rules_.texts
+    ]
     scores = [
         1.0 - np.mean((y.iloc[test] - fit.predict(X.iloc[test])) ** 2) / np.var(y.iloc[test])
         for fit, (_, test) in zip(fits, KFold(3).split(X), strict=True)

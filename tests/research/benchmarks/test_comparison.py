@@ -49,7 +49,7 @@ def test_figures_are_those_of_evaluate(table, monkeypatch):
     measured = comparison.measure("toy", base, 3, TREES)
     cv = list(KFold(3, shuffle=True, random_state=base.shuffle).split(X))
     learners = protocol_for("paper").learners(X, n_trees=TREES)
-    summary = evaluate(learners, X, y, cv=cv).summary()
+    summary = evaluate(learners, X, y, cv=cv, identity="codes").summary()
     assert set(summary["method"]) == set(measured)
     for each in summary.itertuples():
         figures = measured[each.method]

@@ -67,7 +67,9 @@ def test_a_setting_is_judged_by_its_smaller_margin_over_the_papers_best(context,
         data = context.load(name)
         for outer in SETTINGS.outer:
             folds = inner_folds(SETTINGS, data, outer)
-            each = evaluate({"one": model}, data.X, data.y, cv=folds, n_jobs=1).summaries[0]
+            each = evaluate(
+                {"one": model}, data.X, data.y, cv=folds, n_jobs=1, identity="codes"
+            ).summaries[0]
             measured.append((each.r2, each.dice.estimate))
     one = next(each for each in found if (each.features, each.share) == (1 / 3, 0.8))
     means = np.mean(measured, axis=0)
@@ -83,7 +85,9 @@ def test_the_measurement_has_the_default_as_it_is(context, rows):
     for name in NAMES:
         data = context.load(name)
         model = MossRegressor(4, n_trees=40, random_state=0)
-        expected[name] = evaluate({"one": model}, data.X, data.y, cv=5, n_jobs=1).summaries[0]
+        expected[name] = evaluate(
+            {"one": model}, data.X, data.y, cv=5, n_jobs=1, identity="codes"
+        ).summaries[0]
     shown = EXPERIMENT.present(SETTINGS, rows)
     ours, *_ = shown.tables[0].rows
     assert (ours["learner"], ours["failed"]) == ("MOSS", 0)

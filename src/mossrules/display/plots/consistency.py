@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from mossrules import defaults
 from mossrules._common import check_choice
 from mossrules._frames import Backend
 from mossrules.candidates.rules import Rule
@@ -23,7 +24,7 @@ from mossrules.display.plots._axes import (
     wrap,
 )
 from mossrules.evaluation.agreement import Agreement, key_of_each
-from mossrules.evaluation.measures import consistent_rules
+from mossrules.evaluation.measures import shares_of_rules
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.model import RuleSet
 
@@ -49,7 +50,6 @@ BLOCK = 1.4  # lines
 THIN = 0.09  # inches of a line without words
 ABOUT = "\N{ALMOST EQUAL TO}"  # before a rule whose thresholds differ between splits
 ONCE = "found once"  # words of the rows of lone rules
-ANY = 1e-9  # a share of splits that every rule has
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class ConsistencyDisplay:
     ...     MossRegressor(1, n_trees=20).fit({"age": range(start, 20, 2)}, y[start::2])
     ...     for start in (0, 1)
     ... ]
-    >>> display = ConsistencyDisplay.from_splits({"MOSS": splits})
+    >>> display = ConsistencyDisplay.from_splits({"MOSS": splits}, identity="codes")
     >>> display.summary(backend="pandas")
       method  splits  dice  distinct  common
     0   MOSS       2   1.0         1       1
@@ -111,7 +111,10 @@ class ConsistencyDisplay:
 
     @classmethod
     def from_splits(
-        cls, splits: Splits | Mapping[str, Splits], *, identity: Identity = "codes"
+        cls,
+        splits: Splits | Mapping[str, Splits],
+        *,
+        identity: Identity = defaults.IDENTITY,
     ) -> ConsistencyDisplay:
         """Return the display of the rule sets found in splits of one table.
 
@@ -121,18 +124,16 @@ class ConsistencyDisplay:
             A rule set or a fitted estimator for each of two or more splits, or such lists by the
             names of methods.
         identity
-            When two rules are the same: "codes", if they have the same features and bins, whose
-            thresholds may differ between splits (all must have had the same `n_bins`), or
-            "thresholds", if they read the same. See `mossrules.stability`.
+            When two rules are the same: "thresholds", if they read the same, or "codes", if they
+            have the same features and bins, whose thresholds may differ between splits (all must
+            have had the same `n_bins`). See `mossrules.stability`.
         """
         check_choice("identity", identity, get_args(Identity))
         named = splits if isinstance(splits, Mapping) else {"": splits}
         if not named:
             raise InvalidParameter("There are no methods; pass the splits of at least one.")
         rulesets = {str(name): _read(str(name), each) for name, each in named.items()}
-        shares = {
-            name: consistent_rules(each, ANY, identity=identity) for name, each in rulesets.items()
-        }
+        shares = {name: shares_of_rules(each, identity=identity) for name, each in rulesets.items()}
         appearances = _appearances(rulesets, identity)
         places = _places(rulesets, shares)
         return cls(

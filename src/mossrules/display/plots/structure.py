@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from mossrules import defaults
+from mossrules._common import check_choice
 from mossrules._frames import Backend, make_frame
-from mossrules.candidates.rules import OPEN, Condition, Range, Rule
+from mossrules.candidates.rules import OPEN, Condition, Range
 from mossrules.display.plots._axes import (
     LETTER,
     PALETTE,
@@ -23,8 +25,9 @@ from mossrules.display.plots._axes import (
     units,
     wrap_texts,
 )
-from mossrules.display.plots.consistency import ABOUT
-from mossrules.evaluation.measures import consistent_rules
+from mossrules.display.plots.consistency import ABOUT, Identity
+from mossrules.evaluation.agreement import key_of_each
+from mossrules.evaluation.measures import shares_of_rules
 from mossrules.exceptions import InvalidParameter
 from mossrules.model import RuleSet
 
@@ -91,7 +94,7 @@ class StructureDisplay:
     ...     MossRegressor(1, n_trees=20).fit({"age": range(start, 20, 2)}, y[start::2])
     ...     for start in (0, 1)
     ... ]
-    >>> display = StructureDisplay.from_splits(splits)
+    >>> display = StructureDisplay.from_splits(splits, identity="codes")
     >>> display.frame(backend="pandas")[["rule", "asks", "splits"]]
                rule asks  splits
     0  age <= 9..10  low       2
@@ -105,7 +108,9 @@ class StructureDisplay:
     # --- data -----------------------------------------------------------------------------------
 
     @classmethod
-    def from_splits(cls, splits: Iterable[Any], share: float = 1.0) -> StructureDisplay:
+    def from_splits(
+        cls, splits: Iterable[Any], share: float = 1.0, *, identity: Identity = defaults.IDENTITY
+    ) -> StructureDisplay:
         """Return the display of rule sets, or fitted estimators, of splits of one table.
 
         Parameters
@@ -113,15 +118,20 @@ class StructureDisplay:
         splits
             A rule set or a fitted estimator for each of two or more splits.
         share
-            Part of the splits that must have a rule; by default all. Rules are the same if they
-            have the same features and bins.
+            Part of the splits that must have a rule; by default all.
+        identity
+            When two rules are the same: "thresholds", if they read the same, or "codes", if they
+            have the same features and bins. See `mossrules.stability`.
         """
+        check_choice("identity", identity, get_args(Identity))
         rulesets = [rules_of(each, "One of the splits") for each in splits]
         if len(rulesets) < 2:
             raise InvalidParameter(
                 f"The number of splits is {len(rulesets)}; pass at least two to compare."
             )
-        rules = [_stable_rule(rule, rulesets) for rule in consistent_rules(rulesets, share)]
+        keys = [key_of_each(each, identity) for each in rulesets]
+        common = shares_of_rules(rulesets, share, identity=identity)
+        rules = [_stable_rule(key, rulesets, keys) for key in common]
         rules.sort(key=lambda each: (-each.splits, -abs(each.weight)))
         # Features that many rules share come first, so that their columns show common structure.
         uses = Counter(feature for each in rules for feature in each.features)
@@ -204,17 +214,19 @@ class StructureDisplay:
 # --- rules over splits ----------------------------------------------------------------------------
 
 
-def _stable_rule(rule: Hashable, rulesets: Sequence[RuleSet]) -> StableRule:
-    """Return what splits have of a rule, those that have it."""
-    if not isinstance(rule, Rule):
-        raise TypeError(rule)
-    places = [(each, each.rules.index(rule)) for each in rulesets if rule in each.rules]
+def _stable_rule(
+    key: Hashable, rulesets: Sequence[RuleSet], keys: Sequence[tuple[Hashable, ...]]
+) -> StableRule:
+    """Return what splits have of a rule, those that have it; `keys` stand for all their rules."""
+    places = [(each, of.index(key)) for each, of in zip(rulesets, keys, strict=True) if key in of]
     weights = [float(ruleset.weights[i]) for ruleset, i in places]
+    texts = [
+        [condition.text(each.binning[condition.feature]) for condition in each.rules[i].conditions]
+        for each, i in places
+    ]
+    rule = places[0][0].rules[places[0][1]]
     return StableRule(
-        conditions=tuple(
-            words_over([condition.text(each.binning[condition.feature]) for each, _ in places])
-            for condition in rule.conditions
-        ),
+        conditions=tuple(words_over(of_one) for of_one in zip(*texts, strict=True)),
         features=rule.features,
         asks=tuple(map(_ask, rule.conditions)),
         splits=len(places),

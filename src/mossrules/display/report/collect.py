@@ -37,6 +37,7 @@ from mossrules.display.report.data import (
 )
 from mossrules.estimators import MossClassifier, MossRegressor
 from mossrules.evaluation import Evaluation, evaluate, evaluate_frontier
+from mossrules.evaluation.agreement import Identity, key_of_each, keys
 from mossrules.evaluation.folds import EvaluationProgress
 from mossrules.evaluation.frontier_evaluation import FrontierEvaluation, standard_error
 from mossrules.exceptions import InvalidParameter, UnsupportedType
@@ -67,6 +68,7 @@ def collect(
     cv: Any = defaults.FOLDS_OF_A_CHOICE,
     points: int | Iterable[float] = 51,
     methods: Methods = "baselines",
+    identity: Identity = defaults.IDENTITY,
     gap: float = defaults.FRONTIER_GAP,
     title: str | None = None,
     made: Mapping[str, Any] | None = None,
@@ -88,6 +90,9 @@ def collect(
         Number of stability targets, in equal steps from 1 to 0.5, or the targets themselves.
     methods : "baselines", dict from names to estimators, or None
         Methods to compare with, measured on the same folds.
+    identity : {"thresholds", "codes", "rows"}, default="thresholds"
+        When rules of two folds count as the same, as in `mossrules.stability.dice`. With "rows",
+        a rule of the report was found in a fold where one there reads the same.
     gap : float, default=0.01
         Largest optimality gap of each point.
     title
@@ -123,7 +128,8 @@ def collect(
     evaluation: FrontierEvaluation | None = None
     baselines: Sequence[BaselinePoint] = ()
     if X is not None and cv is not None:
-        folds = _Folds(X, y, {"cv": cv, "sample_weight": sample_weight, "n_jobs": n_jobs}, say)
+        options = {"sample_weight": sample_weight, "n_jobs": n_jobs, "identity": identity}
+        folds = _Folds(X, y, {"cv": cv, **options}, say)
         shares = [frontier.share(point.stability) for point in solutions if point.stability > 0]
         evaluation = folds.evaluate(model, shares or [1.0], gap)
         baselines = folds.compare(model, methods, evaluation)
@@ -392,8 +398,9 @@ def _with_evaluation(
             stopped=evaluated.stopped,
         )
         folds = evaluation.rule_sets(index)
-        # Rules are compared by their codes, as everywhere: thresholds move a little between folds.
-        times = tuple(sum(rule in fold for fold in folds) for rule in rule_set.rules)
+        by = "codes" if evaluation.identity == "codes" else defaults.IDENTITY
+        found = [keys(fold, by) for fold in folds]
+        times = tuple(sum(key in fold for fold in found) for key in key_of_each(rule_set, by))
         points.append(replace(point, found=times, evaluated=summary))
     advised = None
     if not all(np.isnan(evaluated.r2) for evaluated in evaluation.points):
