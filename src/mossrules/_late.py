@@ -43,13 +43,13 @@ if TYPE_CHECKING:
         stability,
     )
     from mossrules.baselines import registry
-    from mossrules.candidates import search
+    from mossrules.candidates import cut_points, search
     from mossrules.data import columns, labels, table
     from mossrules.display import report
     from mossrules.display.plots import _axes as axes
     from mossrules.evaluation import results
     from mossrules.learning import log_loss, squared_error
-    from mossrules.model import export_json, export_text
+    from mossrules.model import export_text, rulesets
 else:
     # A function of this name would have mypy take every attribute for one of any type.
     def __getattr__(name: str) -> object:
@@ -80,9 +80,9 @@ MODULES = {
     "axes": "mossrules.display.plots._axes",
     "cli": "mossrules.cli",  # it waits for `__main__` to watch for Ctrl-C
     "constraints": "mossrules.constraints",
+    "cut_points": "mossrules.candidates.cut_points",
     "estimators": "mossrules.estimators",
     "evaluation": "mossrules.evaluation",
-    "export_json": "mossrules.model.export_json",
     "export_text": "mossrules.model.export_text",
     "frontier": "mossrules.frontier",
     "log_loss": "mossrules.learning.log_loss",
@@ -90,6 +90,7 @@ MODULES = {
     "registry": "mossrules.baselines.registry",
     "report": "mossrules.display.report",
     "results": "mossrules.evaluation.results",
+    "rulesets": "mossrules.model.rulesets",
     "search": "mossrules.candidates.search",
     "solver": "mossrules.solver",
     "squared_error": "mossrules.learning.squared_error",

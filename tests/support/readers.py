@@ -22,13 +22,14 @@ from sklearn.linear_model import LinearRegression
 from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet
 from mossrules.baselines import SirusRegressor
 from mossrules.cli._output import as_csv
-from mossrules.cli.predict import predicted_columns, read_features, read_model
+from mossrules.cli.predict import predicted_columns, read_features
 from mossrules.data.files import read_file, scan_files
 from mossrules.data.table import Table
 from mossrules.evaluation import evaluate
 from mossrules.exceptions import MossError
 from mossrules.frontier import solve_frontier
 from mossrules.model import RuleSets
+from mossrules.model.rulesets import read_model
 from mossrules.solver import Options, Problem
 from research.harness.records import Record
 from support.damage import damaged_gzip, damaged_json, damaged_parquet, damaged_text

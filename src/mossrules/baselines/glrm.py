@@ -95,7 +95,9 @@ class GeneratedRules(Baseline):
         jobs = resolve_n_jobs(self.n_jobs)
         try:
             # Binned as for a forest, so that all methods have the same cut points.
-            data = encode_rows(rows, ForestGenerator(), n_bins=self.n_bins, n_jobs=jobs)
+            data = encode_rows(
+                rows, ForestGenerator(), n_bins=self.n_bins, cuts="quantile", n_jobs=jobs
+            )
         except InvalidTable:
             return nothing  # the table was seen to be sound: all its columns are constant
         # The logistic loss is of classes 0 and 1 as they are, so strengths are in their units.

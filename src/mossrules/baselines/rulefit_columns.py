@@ -20,7 +20,7 @@ import numpy as np
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.baselines.designs import row_weights, scaled_target
-from mossrules.candidates.cuts import check_finite
+from mossrules.candidates.column_summaries import check_finite
 from mossrules.candidates.kernels.draws import (
     BOOTSTRAP,
     POISSON_THRESHOLDS,
@@ -28,9 +28,9 @@ from mossrules.candidates.kernels.draws import (
     draw_uniforms,
     stream_key,
 )
-from mossrules.candidates.rules import format_number
 from mossrules.candidates.search import Candidates
 from mossrules.candidates.statistics import rule_columns
+from mossrules.candidates.thresholds import format_number
 from mossrules.data.chunks import RowRange, row_ranges
 from mossrules.data.columns import NUMBERS, Column, Kind
 from mossrules.data.rows import Rows

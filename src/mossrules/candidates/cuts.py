@@ -12,26 +12,29 @@ Cuts sit between two neighbouring training values, at the number with the fewest
 from __future__ import annotations
 
 import operator
-from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mossrules._common import cached_property, check_integer
 from mossrules._typing import AnyArray, CodeArray, FloatArray, IntArray
+from mossrules.candidates.column_summaries import TableFound, ValuesFound, check_finite, summarise
 from mossrules.candidates.kernels.codes import encode_numbers
-from mossrules.candidates.kernels.draws import ROW_SAMPLE, hash_rows, stream_key
+from mossrules.candidates.round_cuts import find_round_cuts
 from mossrules.data.chunks import Progress, RowRange, fold
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
 from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTable
 
 if TYPE_CHECKING:
-    from mossrules.data.row_chunks import Chunk
+    from mossrules.candidates.cut_points import CutPoints
     from mossrules.data.rows import Rows
     from mossrules.data.table import Table
+
+FindCuts = Callable[[FloatArray, IntArray | None], FloatArray]
 
 MISSING = 0
 MAX_BINS = 250  # codes are uint8, less those for missing and for unseen levels
@@ -162,23 +165,27 @@ def fit_binning(
     rows: Rows,
     *,
     n_bins: int = 10,
+    cuts: CutPoints | None = None,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> Binning:
     """Learn the cuts and levels of every column from the training rows.
 
     A numeric column with at most `n_bins` distinct values keeps them; otherwise its cuts are the
-    quantiles j / n_bins (of a fixed sample of SAMPLE_ROWS rows when there are more).
+    quantiles j / n_bins (of a fixed sample of SAMPLE_ROWS rows when there are more), or where
+    `cuts` says.
     Rows of weight zero are as if they were not there, and an integer weight is as good as that
     many rows. (Weights are used as integers: sums of those do not depend on the chunking.)
     """
     # All columns in one pass: files would otherwise be opened once for each. Sorting in memory
     # comes after it, a column per thread.
     n_bins = check_integer("n_bins", n_bins, minimum=2, maximum=MAX_BINS)
+    if cuts is not None:
+        cuts.check_columns(rows.columns)
     limit = min(SAMPLE_ROWS, max(1000, SAMPLE_VALUES // len(rows.columns)))
     summary = rows.chunks.fold(
-        partial(_summarise, limit),
-        partial(_Summary.combine, limit=limit),
+        partial(summarise, limit),
+        partial(TableFound.combine, limit=limit),
         n_jobs=n_jobs,
         stage="reading columns",
         progress=progress,
@@ -186,7 +193,11 @@ def fit_binning(
 
     def bin_column(position: int) -> dict[int, BinnedColumn]:
         column, found = rows.columns[position], summary.columns[position]
-        return {position: _bin_column(column, found, summary.weights, n_bins)}
+        given = None if cuts is None else _given_cuts(cuts, column, found, rows)
+        if given is not None:
+            return {position: BinnedColumn(column.name, column.kind, given, column.levels)}
+        find = find_round if cuts is not None and cuts.rule == "round" else find_cuts
+        return {position: _bin_column(column, found, summary.weights, partial(find, n_bins=n_bins))}
 
     binned = fold(bin_column, range(len(rows.columns)), operator.ior, n_jobs=n_jobs)
     columns = tuple(binned[position] for position in range(len(rows.columns)))
@@ -200,121 +211,24 @@ def fit_binning(
     return Binning(columns, rows.named)
 
 
-# --- what one pass over the rows learns of each column -----------------------------------------
-
-
-@dataclass
-class _ColumnSummary:
-    """Sampled numbers with the exact range, or exact counts (sums of weights) of levels."""
-
-    n_missing: int
-    n_present: int
-    numbers: FloatArray | None = None  # at the sampled rows; None for labels
-    low: float = np.inf
-    high: float = -np.inf
-    counts: Counter[Label] = field(default_factory=Counter)
-
-    def combine(self, other: _ColumnSummary, keep: IntArray | slice) -> _ColumnSummary:
-        numbers = None
-        if self.numbers is not None and other.numbers is not None:
-            numbers = np.concatenate([self.numbers, other.numbers])[keep]
-        return _ColumnSummary(
-            self.n_missing + other.n_missing,
-            self.n_present + other.n_present,
-            numbers,
-            min(self.low, other.low),
-            max(self.high, other.high),
-            self.counts + other.counts,
-        )
-
-
-@dataclass
-class _Summary:
-    """Summaries of all columns over some rows, with one row sample for all of them.
-
-    The sample is the rows with the smallest hashes, a set that does not depend on the chunking.
-    """
-
-    hashes: AnyArray
-    weights: IntArray | None  # at the sampled rows; None when all rows count alike
-    columns: list[_ColumnSummary]
-
-    @staticmethod
-    def combine(a: _Summary, b: _Summary, limit: int) -> _Summary:
-        hashes = np.concatenate([a.hashes, b.hashes])
-        keep = _smallest(hashes, limit)
-        weights = None
-        if a.weights is not None and b.weights is not None:
-            weights = np.concatenate([a.weights, b.weights])[keep]
-        return _Summary(
-            hashes[keep],
-            weights,
-            [left.combine(right, keep) for left, right in zip(a.columns, b.columns, strict=True)],
-        )
-
-
-def _summarise(limit: int, chunk: Chunk) -> _Summary:
-    # A hash of its number decides whether a row is in the sample, so the sample is the same however
-    # rows are cut into chunks; a generator of random numbers would go by the order of the work.
-    hashes = np.empty(len(chunk), dtype=np.uint64)
-    key = stream_key(np.uint64(0), ROW_SAMPLE, 0)
-    hash_rows(key, chunk.start, chunk.row_ids, hashes)
-    used: IntArray | slice = slice(None)
-    row_weights = None
-    if chunk.weights is not None:
-        used = np.flatnonzero(chunk.weights)
-        row_weights = chunk.weights[used]
-    hashes = hashes[used]
-    keep = _smallest(hashes, limit)
-    columns = []
-    for column in chunk.table.columns:
-        values = chunk.read(column)[used]
-        if column.kind in NUMBERS:
-            columns.append(_summarise_numbers(column.name, values, keep))
-        else:
-            columns.append(_summarise_labels(values, row_weights))
-    return _Summary(hashes[keep], None if row_weights is None else row_weights[keep], columns)
-
-
-def _smallest(hashes: AnyArray, limit: int) -> IntArray | slice:
-    """Return where the `limit` smallest hashes are, in no particular order."""
-    return np.argpartition(hashes, limit)[:limit] if len(hashes) > limit else slice(None)
-
-
-def _summarise_numbers(name: str, numbers: FloatArray, keep: IntArray | slice) -> _ColumnSummary:
-    low = float(np.fmin.reduce(numbers, initial=np.inf))  # fmin and fmax pass over NaN
-    high = float(np.fmax.reduce(numbers, initial=-np.inf))
-    check_finite(name, numbers)
-    n_missing = int(np.count_nonzero(np.isnan(numbers)))
-    return _ColumnSummary(n_missing, len(numbers) - n_missing, numbers[keep], low, high)
-
-
-def _summarise_labels(labels: AnyArray, weights: IntArray | None) -> _ColumnSummary:
-    counts: Counter[Any] = Counter()
-    if weights is None:
-        counts.update(labels.tolist())
-    else:
-        for label, weight in zip(labels, weights.tolist(), strict=True):
-            counts[label] += weight
-    n_missing = counts.pop(None, 0)
-    return _ColumnSummary(n_missing, counts.total(), counts=counts)
-
-
-def check_finite(name: str, values: FloatArray) -> None:
-    """Refuse infinities, naming the column."""
-    n_infinite = int(np.count_nonzero(np.isinf(values)))
-    if n_infinite:
-        raise InvalidColumn(
-            f"Column {name!r} has {n_infinite} infinite values (inf); "
-            "replace them by a finite number, or by NaN for missing."
-        )
-
-
 # --- from summaries to cuts ---------------------------------------------------------------------
 
 
+def _given_cuts(
+    cuts: CutPoints, column: Column, found: ValuesFound, rows: Rows
+) -> tuple[float, ...] | None:
+    """Return the cuts that a column is given, None if it has to find its own."""
+    low, high = found.low, found.high
+    if column.kind is Kind.ORDERED:
+        ranks = [rank for rank, level in enumerate(column.levels) if found.counts[level]]
+        low, high = min(ranks, default=np.inf), max(ranks, default=-np.inf)
+    # A part of the rows, such as a fold, may lack the few that a cut sets apart.
+    given = cuts.of(column, low, high, checked=not rows.is_part)
+    return None if given is None else tuple(given)
+
+
 def _bin_column(
-    column: Column, summary: _ColumnSummary, weights: IntArray | None, n_bins: int
+    column: Column, summary: ValuesFound, weights: IntArray | None, find: FindCuts
 ) -> BinnedColumn:
     if column.kind is Kind.CATEGORICAL:
         # Most frequent first when there are too many; the order of the codes is that of the labels.
@@ -324,7 +238,7 @@ def _bin_column(
     if column.kind is Kind.ORDERED:
         ranks = [rank for rank, level in enumerate(column.levels) if summary.counts[level]]
         counts = np.array([summary.counts[column.levels[rank]] for rank in ranks], dtype=np.int64)
-        cuts = np.floor(find_cuts(np.array(ranks, dtype=np.float64), counts, n_bins))
+        cuts = np.floor(find(np.array(ranks, dtype=np.float64), counts))
         return BinnedColumn(column.name, column.kind, tuple(cuts.tolist()), column.levels)
     numbers = np.empty(0) if summary.numbers is None else summary.numbers
     present = ~np.isnan(numbers)
@@ -333,7 +247,7 @@ def _bin_column(
         # The extremes of all rows, so that a column that varies has a cut whatever the sample.
         numbers = np.append(numbers, [summary.low, summary.high])
         weights = None if weights is None else np.append(weights, [0, 0])
-    cuts = find_cuts(numbers, weights, n_bins)
+    cuts = find(numbers, weights)
     return BinnedColumn(column.name, column.kind, tuple(cuts.tolist()))
 
 
@@ -348,18 +262,33 @@ def find_cuts(values: FloatArray, weights: IntArray | None, n_bins: int) -> Floa
     """
     # Cuts go between training values and never through one: a row's bin must not depend on how
     # a threshold was rounded.
-    if weights is None:
-        values, cumulative = np.sort(values), np.arange(1, len(values) + 1)
-    else:
-        order = np.argsort(values)
-        values, cumulative = values[order], np.cumsum(weights[order])
-    below = np.flatnonzero(values[1:] > values[:-1])  # a cut may follow each of these
+    values, cumulative = _distinct(values, weights)
+    below = np.arange(len(values) - 1)  # a cut may follow each of these
     if len(below) >= n_bins:
         # The first that has at least j / n_bins of the weight: integers, so exactly.
         wanted = np.arange(1, n_bins) * cumulative[-1]
         first = np.searchsorted(n_bins * cumulative[below], wanted, side="left")
         below = below[np.unique(np.minimum(first, len(below) - 1))]
     return np.array([shortest_between(values[i], values[i + 1]) for i in below])
+
+
+def find_round(values: FloatArray, weights: IntArray | None, n_bins: int) -> FloatArray:
+    """Return increasing cuts: between all distinct values if they are few, else round numbers."""
+    distinct, cumulative = _distinct(values, weights)
+    if len(distinct) <= n_bins:
+        return find_cuts(values, weights, n_bins)
+    return find_round_cuts(distinct, cumulative, n_bins)
+
+
+def _distinct(values: FloatArray, weights: IntArray | None) -> tuple[FloatArray, IntArray]:
+    """Return the distinct values, increasing, with the weight up to each of them."""
+    if weights is None:
+        values, cumulative = np.sort(values), np.arange(1, len(values) + 1)
+    else:
+        order = np.argsort(values)
+        values, cumulative = values[order], np.cumsum(weights[order])
+    last = np.append(values[1:] > values[:-1], True)[: len(values)]
+    return values[last], cumulative[last]
 
 
 def shortest_between(low: float, high: float) -> float:

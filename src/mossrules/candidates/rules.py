@@ -21,6 +21,7 @@ import numpy as np
 from mossrules._common import cached_property, check_integer
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.candidates.cuts import MISSING, BinnedColumn, Binning
+from mossrules.candidates.thresholds import format_number, readable
 from mossrules.data.columns import Kind, Label
 from mossrules.exceptions import InvalidParameter
 
@@ -101,9 +102,7 @@ class Range:
         if column.kind is Kind.BOOLEAN:
             words = f"{name} is {'false' if self.low == 1 else 'true'}"
         else:
-            lower = f"{_threshold(column, self.low - 1)} < " if self.low > 1 else ""
-            upper = f" <= {_threshold(column, self.high)}" if self.high < OPEN else ""
-            words = f"{lower}{name}{upper}" if upper else f"{name} > {lower[:-3]}"
+            words = self._bounds(column)
         return f"({words} or {name} is missing)" if self.missing else words
 
     def printed(self, column: BinnedColumn) -> Hashable:
@@ -118,6 +117,19 @@ class Range:
         lower = _cut_value(column, self.low - 1) if self.low > 1 else None
         upper = _cut_value(column, self.high) if self.high < OPEN else None
         return self.feature, lower, upper, self.missing
+
+    def _bounds(self, column: BinnedColumn) -> str:
+        """Return the comparisons with one threshold or two."""
+        words = self.feature
+        if self.high < OPEN:
+            most, is_inside = _threshold(column, self.high)
+            words = f"{words} <= {most}" if is_inside else f"{words} < {most}"
+        if self.low > 1:
+            least, is_outside = _threshold(column, self.low - 1)
+            if self.high == OPEN:
+                return f"{words} > {least}" if is_outside else f"{words} >= {least}"
+            words = f"{least} < {words}" if is_outside else f"{least} <= {words}"
+        return words
 
     def __str__(self) -> str:
         if self.low > self.high:
@@ -322,10 +334,13 @@ def _levels_of_step(step: Step, column: BinnedColumn) -> Levels:
     return Levels(column.name, right)
 
 
-def _threshold(column: BinnedColumn, cut: int) -> str:
-    """Return the upper end of bin `cut` as text."""
+def _threshold(column: BinnedColumn, cut: int) -> tuple[str, bool]:
+    """Return the upper end of bin `cut` as text, and whether it is in the bin."""
     value = _cut_value(column, cut)
-    return value if isinstance(value, str) else format_number(value)
+    if isinstance(value, str):
+        return value, True
+    number, is_inside = readable(value)
+    return format_number(number), is_inside
 
 
 def _cut_value(column: BinnedColumn, cut: int) -> float | str:
@@ -338,11 +353,6 @@ def _cut_value(column: BinnedColumn, cut: int) -> float | str:
     if column.kind is Kind.ORDERED:
         return str(column.levels[int(value)])
     return float(value) + 0.0  # -0.0 is 0.0
-
-
-def format_number(value: float) -> str:
-    """Return the shortest text that reads back as the same number, without a trailing `.0`."""
-    return repr(float(value)).removesuffix(".0")
 
 
 # --- the pool -------------------------------------------------------------------------------------

@@ -15,10 +15,11 @@ from mossrules import defaults
 from mossrules._common import check_number
 from mossrules._frames import Backend, make_frame
 from mossrules.candidates.codes import EncodedTable, encode_table
+from mossrules.candidates.cut_points import Cuts, read_cuts
 from mossrules.candidates.cuts import Binning, fit_binning
 from mossrules.candidates.ensembles import FittedEnsemble
 from mossrules.candidates.forest import ForestGenerator, Generator
-from mossrules.candidates.rules import CandidatePool, Levels, Rule, format_number
+from mossrules.candidates.rules import CandidatePool, Levels, Rule
 from mossrules.candidates.simplify import merge_equivalent, simplify_pool
 from mossrules.candidates.statistics import (
     Overlaps,
@@ -27,6 +28,7 @@ from mossrules.candidates.statistics import (
     count_rows,
     statistics_of_overlaps,
 )
+from mossrules.candidates.thresholds import format_number
 from mossrules.data.chunks import Progress, resolve_n_jobs
 from mossrules.data.columns import Kind
 from mossrules.data.rows import Rows, read_rows
@@ -116,6 +118,7 @@ def find_candidates(
     n_trees: int = defaults.N_TREES,
     max_depth: int = defaults.MAX_DEPTH,
     n_bins: int = defaults.N_BINS,
+    cuts: Cuts = defaults.CUTS,
     max_features: float = defaults.MAX_FEATURES,
     min_leaf: float = 1,
     generator: Any = "forest",
@@ -151,6 +154,8 @@ def find_candidates(
         least number of bootstrap rows in a leaf.
     n_bins
         Most bins of a numeric column.
+    cuts
+        Where numbers are cut, as in `MossRegressor`, but for the path of a file.
     generator
         "forest", "noisy-target", or a fitted scikit-learn ensemble.
     noise
@@ -208,7 +213,7 @@ def find_candidates(
     if not isinstance(X, Rows):
         rows = read_rows(X, y, sample_weight, keeps_order=True, n_jobs=jobs)
     rows = rows.in_chunks(n_jobs=jobs, chunk_rows=chunk_rows)
-    data = encode_rows(rows, source, n_bins=n_bins, n_jobs=jobs, progress=progress)
+    data = encode_rows(rows, source, n_bins=n_bins, cuts=cuts, n_jobs=jobs, progress=progress)
     paths = source.paths(data, inner_nodes=inner_nodes, n_jobs=jobs, progress=progress)
     pool = CandidatePool.from_paths(paths, data.binning, source.n_trees)
     if not pool.rules:
@@ -332,6 +337,7 @@ def encode_rows(
     source: Generator,
     *,
     n_bins: int,
+    cuts: Cuts = "quantile",
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> EncodedTable:
@@ -341,7 +347,8 @@ def encode_rows(
             f"The table has {rows.n_rows} sample(s) (n_samples={rows.n_rows}, shape="
             f"({rows.n_rows}, {len(rows.columns)})) while a minimum of 2 is required; add rows."
         )
-    binning = fit_binning(rows, n_bins=n_bins, n_jobs=n_jobs, progress=progress)
+    points = read_cuts(cuts)
+    binning = fit_binning(rows, n_bins=n_bins, cuts=points, n_jobs=n_jobs, progress=progress)
     return encode_table(rows, source.adapt(binning), n_jobs=n_jobs, progress=progress)
 
 

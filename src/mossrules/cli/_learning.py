@@ -10,13 +10,14 @@ from __future__ import annotations
 import importlib.util
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
 
 from mossrules import _late as late
+from mossrules import defaults
 from mossrules._signals import defer_signals, interrupted_by
 from mossrules.cli._options import Choice, Cluster, Engine, File, Forest, Moss, Task
 from mossrules.cli._output import errors, progress
@@ -219,8 +220,49 @@ def moss_parameters(moss: Moss, table: Columns | late.table.Table, target: str) 
         "time_limit": moss.time_limit,
         "gamma": number_or_word(moss.gamma),
         "inner_nodes": moss.inner_nodes,
+        "cuts": _read_cuts(moss, _features(table, target)),
         "constraints": _read_constraints(moss, table, target),
     }
+
+
+def _features(table: Columns | late.table.Table, target: str) -> list[str]:
+    columns = table if isinstance(table, dict) else table.names
+    return [name for name in columns if name != target]
+
+
+def _read_cuts(moss: Moss, features: Sequence[str]) -> Any:
+    """Return what the options say of cut points."""
+    given = moss.cuts or []
+    if moss.cuts_from is not None:
+        if given:
+            raise InvalidParameter(
+                "--cuts and --cuts-from both say where to cut; give one of them."
+            )
+        return late.rulesets.read_model(moss.cuts_from)
+    if len(given) == 1 and given[0] in late.cut_points.RULES:
+        return given[0]
+    cuts: dict[str, list[str]] = {}
+    for text in given:
+        name, points = _split_cuts(text, features)
+        if name in cuts:
+            raise InvalidParameter(
+                f"--cuts has {name!r} twice; give all of its cut points at once."
+            )
+        cuts[name] = points
+    return cuts or defaults.CUTS
+
+
+def _split_cuts(text: str, features: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the column and its cut points; there may be equals signs in both."""
+    places = [place for place, letter in enumerate(text) if letter == "="]
+    if not places:
+        raise InvalidParameter(
+            f"--cuts is {text!r}; write a column and its cut points, such as age=18,40,65, or "
+            "alone 'round' or 'quantile'."
+        )
+    known = [place for place in places if text[:place] in features]
+    place = known[-1] if known else places[0]
+    return text[:place], [point.strip() for point in text[place + 1 :].split(",")]
 
 
 def _read_constraints(
@@ -239,8 +281,7 @@ def _read_constraints(
         (kinds.AtMostFeatures, moss.at_most_features),
         (kinds.AtMostPerFeature, moss.at_most_per_feature),
     )
-    columns = table if isinstance(table, dict) else table.names
-    features = [name for name in columns if name != target]
+    features = _features(table, target)
     for option, (_, names) in named.items():
         for name in names or ():
             if name not in features:

@@ -174,6 +174,25 @@ class Moss:
             rich_help_panel=MODEL,
         ),
     ] = False
+    cuts: Annotated[
+        list[str] | None,
+        _several(
+            "--cuts",
+            "COLUMN=A,B,C",
+            "Cut points of a column, such as age=18,40,65 or 'age=<18,<65'; or 'round' or "
+            "'quantile' for all columns",
+            MODEL,
+        ),
+    ] = None
+    cuts_from: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL.JSON",
+            help="Cut columns where an earlier model does, which fit has written.",
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None
     never_use: Annotated[
         list[str] | None,
         _several("--never-use", "FEATURE", "No rule looks at this feature", CONSTRAINTS),

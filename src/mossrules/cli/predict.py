@@ -13,7 +13,7 @@ from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._learning import Columns
 from mossrules.cli._output import as_csv, print_json, print_plain
-from mossrules.exceptions import InvalidFile, InvalidParameter
+from mossrules.exceptions import InvalidParameter
 
 __all__ = ["predict"]
 
@@ -53,7 +53,7 @@ def predict(
     """
     if output is not None:
         check_place(output)
-    ruleset = read_model(model)
+    ruleset = late.rulesets.read_model(model)
     table = read_features(data, ruleset, delimiter)
     if explain is not None:
         show_explanation(ruleset, table, explain, as_json=as_json)
@@ -82,25 +82,6 @@ def predicted_columns(
     columns = zip(labels, probabilities.T.tolist(), strict=True)
     likeliest = [labels[place] for place in probabilities.argmax(axis=1)]
     return {f"{PROBABILITY} of {label}": each for label, each in columns} | {PREDICTION: likeliest}
-
-
-def read_model(path: Path) -> late.model.RuleSet | late.model.RuleSets:
-    """Return the rule set in a file, or those of several classes."""
-    try:
-        text = path.read_bytes()
-        return (
-            late.model.RuleSets
-            if late.export_json.CLASSES_FORMAT.encode() in text[:100]
-            else late.model.RuleSet
-        ).from_json(text)
-    except FileNotFoundError:
-        raise InvalidFile(f"{path} does not exist; write a model with fit --output.") from None
-    except OSError as reason:
-        raise InvalidFile(
-            f"{path} cannot be read ({reason.strerror or reason}); check the path."
-        ) from reason
-    except InvalidFile as reason:
-        raise InvalidFile(f"{path} holds no model. {reason}") from reason
 
 
 def read_features(

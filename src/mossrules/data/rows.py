@@ -85,6 +85,7 @@ class Rows:
     classes: Any = None  # the labels as an array, sorted; None where the target is a number
     class_weight: Any = None
     n_jobs: int = 1
+    is_part: bool = False  # whether they were taken from others, as those of a fold are
 
     @classmethod
     def from_table(
@@ -305,6 +306,7 @@ class Rows:
             classes=self.classes,
             class_weight=self.class_weight,
             n_jobs=self.n_jobs,
+            is_part=True,
         )
 
     def one_vs_rest(self, position: int) -> Rows:

@@ -84,6 +84,8 @@ def search_parameters(estimator: Any) -> dict[str, Any]:
     2
     """
     parameters = {name: getattr(estimator, name) for name in (*SEARCH_PARAMETERS, "n_jobs")}
+    # Baselines cut as their authors do, unless they have the parameter.
+    parameters["cuts"] = getattr(estimator, "cuts", "quantile")
     include = required_rules(check_constraints(getattr(estimator, "constraints", None)))
     if include:
         parameters["include"] = include

@@ -79,6 +79,7 @@ class MossEstimator(RuleEstimator):
         n_trees: int = defaults.N_TREES,
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.N_BINS,
+        cuts: Any = defaults.CUTS,
         max_features: float = defaults.MAX_FEATURES,
         inner_nodes: bool = defaults.INNER_NODES,
         max_overlap: float | None = defaults.MAX_OVERLAP,
@@ -107,6 +108,7 @@ class MossEstimator(RuleEstimator):
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.n_bins = n_bins
+        self.cuts = cuts
         self.max_features = max_features
         self.inner_nodes = inner_nodes
         self.max_overlap = max_overlap

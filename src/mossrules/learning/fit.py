@@ -7,8 +7,10 @@ is nothing to find, there are no candidates, and no error: the mean is a model t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from mossrules import defaults
 from mossrules._common import check_choice, check_integer
 from mossrules._typing import IntArray
+from mossrules.candidates.cut_points import read_cuts
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates, find_candidates
@@ -37,6 +40,7 @@ from mossrules.learning.stability_levels import (
     read_shares,
     stability_floors,
 )
+from mossrules.model.rulesets import read_model
 from mossrules.solver.methods import solve
 from mossrules.solver.options import Method, Options, Snapshot
 from mossrules.solver.result import Solution, Status
@@ -93,6 +97,8 @@ class Settings:
         check_stability(self.stability)
         check_choice("ties", self.ties, get_args(Ties))
         check_choice("solver", self.solver, get_args(Method))
+        if "cuts" in self.search:
+            read_cuts(cuts_in_file(self.search["cuts"]))
         if isinstance(self.gamma, str) and self.gamma != "auto":
             raise InvalidParameter(f"gamma is {self.gamma!r}; pass a positive number or 'auto'.")
         if self.constraints is not None:
@@ -232,12 +238,25 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
     return find_in_rows(rows, **parameters)
 
 
-def find_in_rows(rows: Rows, *, n_trees: int = defaults.N_TREES, **parameters: Any) -> Candidates:
+def cuts_in_file(cuts: Any) -> Any:
+    """Return the model that is in a file where `cuts` is its path, else `cuts` itself."""
+    is_path = isinstance(cuts, os.PathLike) or (isinstance(cuts, str) and cuts.endswith(".json"))
+    return read_model(Path(cuts)) if is_path else cuts
+
+
+def find_in_rows(
+    rows: Rows,
+    *,
+    n_trees: int = defaults.N_TREES,
+    cuts: Any = defaults.CUTS,
+    **parameters: Any,
+) -> Candidates:
     """Return the candidates of rows that were read; none where there is nothing to find."""
     if not target_varies(rows):
         return no_candidates(rows, n_trees)
     try:
-        return find_candidates(rows, None, n_trees=n_trees, **parameters)
+        cuts = cuts_in_file(cuts)
+        return find_candidates(rows, None, n_trees=n_trees, cuts=cuts, **parameters)
     except InvalidTable:
         # The table itself was checked when it was read: all its columns are constant, or no tree
         # found a split. The mean is the model then.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from mossrules.candidates.cuts import BinnedColumn
 from mossrules.candidates.rules import Levels
+from mossrules.candidates.thresholds import readable
 from mossrules.data.columns import NUMBERS, Label
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.export_text import one_line
@@ -151,15 +152,18 @@ def _interval(test: Interval, variable: str) -> str:
     """Return a test of a number, which fails for NaN unless missing values pass."""
     # No comparison holds for NaN, so bounds need no test for it beside them. `v == v` is for a
     # condition that only missing values fail.
-    match test.above, test.most:
-        case None, None:
-            inside = f"{variable} == {variable}"
-        case above, None:
-            inside = f"{variable} > {above!r}"
-        case None, most:
-            inside = f"{variable} <= {most!r}"
-        case above, most:
-            inside = f"{above!r} < {variable} <= {most!r}"
+    inside = variable
+    if test.most is not None:
+        most, is_inside = readable(test.most)
+        inside = f"{inside} {'<=' if is_inside else '<'} {most!r}"
+    if test.above is not None:
+        least, is_outside = readable(test.above)
+        if test.most is None:
+            inside = f"{variable} {'>' if is_outside else '>='} {least!r}"
+        else:
+            inside = f"{least!r} {'<' if is_outside else '<='} {inside}"
+    elif test.most is None:
+        inside = f"{variable} == {variable}"
     if not test.missing:
         return inside
     missing = f"{variable} != {variable}"

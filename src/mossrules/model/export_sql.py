@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from mossrules.candidates.cuts import BinnedColumn
 from mossrules.candidates.rules import Levels, Rule
+from mossrules.candidates.thresholds import readable
 from mossrules.data.columns import Kind, Label
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.values import Interval, boolean_levels, sorted_labels, value_test
@@ -159,9 +160,13 @@ def _rule(rule: Rule, ruleset: RuleSet, dialect: Dialect) -> str:
 def _interval(test: Interval, name: str, dialect: Dialect) -> str:
     bounds = []
     if test.above is not None:
-        bounds.append(f"{_compared(name, test.above)} > {cut_literal(test.above)}")
+        least, is_outside = readable(test.above)
+        sign = ">" if is_outside else ">="
+        bounds.append(f"{_compared(name, least)} {sign} {cut_literal(least)}")
     if test.most is not None:
-        bounds.append(f"{_compared(name, test.most)} <= {cut_literal(test.most)}")
+        most, is_inside = readable(test.most)
+        sign = "<=" if is_inside else "<"
+        bounds.append(f"{_compared(name, most)} {sign} {cut_literal(most)}")
     lets_nan_pass = test.present and test.most is None
     if not test.missing:
         if lets_nan_pass:

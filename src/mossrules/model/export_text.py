@@ -175,12 +175,13 @@ LATEX = {
     "^": r"\textasciicircum{}",
     "|": r"\textbar{}",
     "<=": r"$\leq$",
+    ">=": r"$\geq$",
     "<": "$<$",
     ">": "$>$",
     " ": r"\ ",  # the first of two, which would be set as one
 }
 # The last two are signs that LaTeX would join with the next one, such as the hyphens of a dash.
-LATEX_SPECIAL = re.compile(r"<=|[\\{}$&#%_~^|<>]| (?= |$)|^ |([-',])(?=\1)|[`?!](?=`)")
+LATEX_SPECIAL = re.compile(r"[<>]=|[\\{}$&#%_~^|<>]| (?= |$)|^ |([-',])(?=\1)|[`?!](?=`)")
 
 
 def to_latex(ruleset: RuleSet) -> str:

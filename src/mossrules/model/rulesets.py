@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,15 @@ import numpy as np
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.data.columns import Label
-from mossrules.exceptions import InvalidParameter
+from mossrules.exceptions import InvalidFile, InvalidParameter
 from mossrules.model.explanation import Explanation
-from mossrules.model.export_json import classes_from_json, classes_to_json
+from mossrules.model.export_json import CLASSES_FORMAT, classes_from_json, classes_to_json
 from mossrules.model.export_python import classes_to_python
 from mossrules.model.export_sql import classes_to_sql
 from mossrules.model.export_text import one_line, to_html
 from mossrules.model.ruleset import RuleSet
 
-__all__ = ["RuleSets"]
+__all__ = ["RuleSets", "read_model"]
 
 NORMALISED = "Probabilities of all classes are then divided by their sum."
 # Log-odds below -745 have a probability of 0 in float64; if all have, their shares would be 0 / 0.
@@ -153,3 +154,22 @@ class RuleSets(Mapping[Label, RuleSet]):
 def _code_label(label: Label) -> str:
     # A backtick would end the code; what the label is, its rules' tables say exactly.
     return one_line(str(label)).replace("`", "'")
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def read_model(path: Path) -> RuleSet | RuleSets:
+    """Return the rule set in a file, or those of several classes."""
+    try:
+        text = path.read_bytes()
+        several = CLASSES_FORMAT.encode() in text[:100]
+        return (RuleSets if several else RuleSet).from_json(text)
+    except FileNotFoundError:
+        raise InvalidFile(f"{path} does not exist; write a model with fit --output.") from None
+    except OSError as reason:
+        raise InvalidFile(
+            f"{path} cannot be read ({reason.strerror or reason}); check the path."
+        ) from reason
+    except InvalidFile as reason:
+        raise InvalidFile(f"{path} holds no model. {reason}") from reason

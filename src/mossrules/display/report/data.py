@@ -17,6 +17,7 @@ import numpy as np
 
 from mossrules._typing import AnyArray
 from mossrules.candidates.cuts import BinnedColumn
+from mossrules.candidates.thresholds import readable
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
 from mossrules.solver import Solution, Status
 
@@ -63,7 +64,7 @@ class ColumnSummary:
         typical: Label | None = None
         if column.kind is Kind.NUMERIC and column.cuts:
             # Without rows the middle cut point is the best guess at a median.
-            typical = column.cuts[(len(column.cuts) - 1) // 2]
+            typical, _ = readable(column.cuts[(len(column.cuts) - 1) // 2])
         elif column.kind is Kind.BOOLEAN:
             typical = False
         elif column.levels:
