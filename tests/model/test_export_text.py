@@ -174,8 +174,8 @@ def untex(source):
     """Read LaTeX as TeX would, and return the text it sets; refuse what needs more than that."""
     shown, i = [], 0
     while i < len(source):
-        if match := re.match(r"\$(\\leq|<|>)\$", source[i:]):
-            shown.append({"\\leq": "<="}.get(match[1], match[1]))
+        if match := re.match(r"\$(\\leq|\\geq|<|>)\$", source[i:]):
+            shown.append({"\\leq": "<=", "\\geq": ">="}.get(match[1], match[1]))
         elif match := re.match(r"\\([a-zA-Z]+)\{\}", source[i:]):
             shown.append(COMMANDS[match[1]])
         elif match := re.match(r"\\([{}$&#%_ ])", source[i:]):

@@ -52,10 +52,9 @@ def find_round_cuts(values: FloatArray, cumulative: IntArray, n_bins: int) -> Fl
             continue
         before = int(cumulative[start - 1]) if start else 0
         left = cumulative[start : stop - 1] - before
+        first, last, cut_off = _cuttable(left, weight)
         # The first cut is made in any case: a column that varies has one.
-        sliver = max(1, total // (SLIVER * n_bins)) if cuts else 0
-        first, last = _cuttable(left, weight, sliver)
-        if first > last:
+        if cuts and (cut_off == 0 or cut_off * n_bins * SLIVER < total):
             continue
         median = int(np.searchsorted(left, -(-weight // 2)))
         cut = roundest_between(
@@ -69,21 +68,20 @@ def find_round_cuts(values: FloatArray, cumulative: IntArray, n_bins: int) -> Fl
     return np.array(sorted(cuts))
 
 
-def _cuttable(left: IntArray, weight: int, sliver: int) -> tuple[int, int]:
-    """Return the first and the last value after which to cut; of none, the first is larger.
+def _cuttable(left: IntArray, weight: int) -> tuple[int, int, int]:
+    """Return the first and the last value after which to cut, and the least that is cut off.
 
     `left` is the weight up to each value of a part but the last, and `weight` that of the part.
     """
-    first = int(np.searchsorted(left, -(-weight // SIDE), side="left"))
-    last = int(np.searchsorted(left, weight - -(-weight // SIDE), side="right")) - 1
+    side = -(-weight // SIDE)
+    first = int(np.searchsorted(left, side, side="left"))
+    last = int(np.searchsorted(left, weight - side, side="right")) - 1
     if first <= last:
-        return first, last
+        return first, last, side
     # A single value has most of the rows. The cut is above or below it, where more is cut off.
     above = weight - int(left[first]) if first < len(left) else -1
     below = int(left[last]) if last >= 0 else -1
-    if max(above, below) < sliver:
-        return 1, 0
-    return (first, first) if above >= below else (last, last)
+    return (first, first, above) if above >= below else (last, last, below)
 
 
 def roundest_between(low: float, high: float, near: float) -> float:

@@ -377,6 +377,13 @@ class MossRegressor(MossEstimator, RuleRegressor):
         The forest: trees, their depth (1 to 6), bins of a numeric column, and share of the columns
         that each split looks at. The paper has 500 trees, 10 bins and a third of the columns; what
         the defaults rest on is in docs/estimator.md.
+    cuts : "round", "quantile", dict, earlier model or path, default="quantile"
+        Where numbers and ordered categories are cut. "round" takes round numbers, which recur;
+        "quantile" is the paper's. A dict has lists of cut points by column, such as
+        `{"age": [18, 40, 65], "bmi": ["<25"]}`, in increasing order: 65 means `age <= 65` or
+        `age > 65`, "<65" means `age < 65` or `age >= 65`, and of ordered categories a level is the
+        last one below. A fitted model, a `RuleSet`, `RuleSets` or the path of their JSON means the
+        cut points of that analysis. Columns without any are cut by default; see docs/cuts.md.
     inner_nodes : bool, default=False
         Whether the inner nodes of trees are candidates too: rules with fewer conditions, which
         recur more often.
