@@ -44,7 +44,7 @@ class MossClassifier(MossEstimator, RuleClassifier):
 
     Parameters
     ----------
-    max_rules, stability, cv, ties, directions, shrinkage, n_trees, max_depth, n_bins, \
+    max_rules, stability, cv, ties, directions, shrinkage, n_trees, max_depth, n_bins, cuts, \
 max_features, inner_nodes, max_overlap, min_coverage, min_tree_frequency, min_importance, \
 generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         As in `MossRegressor`; of more than two classes, of and for each rule set. "auto" looks at
