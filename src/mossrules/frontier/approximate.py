@@ -7,7 +7,6 @@ point has the bound that weak duality gives at its own stability, and status HEU
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -93,8 +92,10 @@ def _at_floors(problem: Problem, points: int, clock: Clock) -> list[FrontierPoin
         # What was found at a higher floor is feasible at this one: no point is worse than it.
         start = found[-1].solution if found else None
         solution = solve(problem.at(floor), "coordinate-descent", start=start)
-        best = solution if start is None or solution.loss < start.loss else start
-        found.append(FrontierPoint(floor, replace(best, bound=min(solution.bound, best.loss))))
+        if start is not None and start.loss < solution.loss:
+            how = (solution.bound, Status.HEURISTIC, solution.report)
+            solution = Solution.of(problem.at(floor), start.support, *how, dual=solution.dual)
+        found.append(FrontierPoint(floor, solution))
     return found
 
 
