@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mossrules.learning.fit import FittedRules
     from mossrules.learning.stability_levels import Stability, Ties
     from mossrules.solver.options import Method
+    from mossrules.solver.problems.selection import FloorKind
 
 __all__ = ["MossClassifier"]
 
@@ -43,8 +44,8 @@ class MossClassifier(MossEstimator, RuleClassifier):
 
     Parameters
     ----------
-    max_rules, stability, cv, ties, n_trees, max_depth, n_bins, max_features, inner_nodes, \
-generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
+    max_rules, stability, floor, cv, ties, n_trees, max_depth, n_bins, max_features, \
+inner_nodes, generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         As in `MossRegressor`; of more than two classes, of and for each rule set. "auto" looks at
         the share of the log-loss that rules explain, where `MossRegressor` looks at R2.
     gamma : float or "auto", default="auto"
@@ -94,6 +95,7 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         max_rules: int = defaults.MAX_RULES,
         *,
         stability: Stability = defaults.STABILITY,
+        floor: FloorKind = "sum",
         cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
         gamma: float | Literal["auto"] = "auto",
@@ -116,6 +118,7 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         super().__init__(
             max_rules,
             stability=stability,
+            floor=floor,
             cv=cv,
             ties=ties,
             gamma=gamma,

@@ -243,9 +243,8 @@ def floors_within_reach(problem: SelectionProblem) -> IntArray:
 
 def _range(problem: SelectionProblem, low: int | None, high: int | None) -> Sequence[int]:
     """Return the floors that a complete frontier walks over, ascending."""
-    most, top = problem.max_stability, problem.max_stability
-    if problem.floor == "each":
-        top = max(most, problem.largest_floor)
+    most = problem.max_stability
+    top = most if problem.floor == "sum" else problem.largest_floor
     low = 0 if low is None else check_integer("min_stability", low, minimum=0, maximum=top)
     if high is None:
         high = max(low, most)

@@ -126,9 +126,7 @@ class Tasks:
     budget: Budget
     store: Checkpoint | None
 
-    def of(
-        self, floors: Sequence[int], known: Mapping[int, Solution] | None = None
-    ) -> list[Task]:
+    def of(self, floors: Sequence[int], known: Mapping[int, Solution] | None = None) -> list[Task]:
         """Return the tasks for a list of descending floors, or for a walk over any others.
 
         `known` are solutions from an earlier try, to be bettered.

@@ -53,9 +53,11 @@ def most_stable_under_limits(
     best = largest(0)
     if best is None or set(best.tolist()) <= set(problem.fixed_in):
         return best
-    # By bisection over the counts: a higher floor never allows more rules.
-    low, counts = 0, np.unique(problem.counts[problem.free])
-    high = int(np.searchsorted(counts, problem.max_stability_unlimited))
+    # By bisection over the counts: a higher floor never allows more rules, and above the count of
+    # the last of so many most frequent rules there are not so many.
+    free = np.sort(problem.counts[problem.free])[::-1]
+    low, counts = 0, np.unique(free)
+    high = int(np.searchsorted(counts, free[len(best) - len(problem.fixed_in) - 1]))
     while low < high:
         middle = (low + high + 1) // 2
         found = largest(int(counts[middle]))

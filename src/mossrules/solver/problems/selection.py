@@ -148,12 +148,10 @@ class SelectionProblem(ABC):
     def largest_floor(self) -> int:
         """The largest floor that may be asked for, limits `A z <= b` left aside.
 
-        On each rule it is the count of the most frequent one: above `max_stability_unlimited`,
-        fewer than max_rules rules are left.
+        On each rule it is the largest count: above `max_stability_unlimited`, fewer than max_rules
+        rules are left, and at last none.
         """
-        if self.floor == "sum":
-            return self.max_stability_unlimited
-        return int(self.counts[self.free if len(self.free) else slice(None)].max())
+        return self.max_stability_unlimited if self.floor == "sum" else int(self.counts.max())
 
     @cached_property
     def most_stable_feasible(self) -> IntArray | None:
@@ -199,7 +197,7 @@ class SelectionProblem(ABC):
         out = tuple(sorted({*self.fixed_out, *map(int, fixed_out)}))
         object.__setattr__(other, "fixed_out", out)
         object.__setattr__(other, "constraints", constraints)
-        other._forget("free", "most_stable", "max_stability_unlimited", "most_stable_feasible")
+        _forget(other, "free", "most_stable", "max_stability_unlimited", "most_stable_feasible")
         if not set(out).isdisjoint(self.fixed_in):
             raise InfeasibleProblem("A rule would be both fixed in and fixed out; fix fewer.")
         _check_floor(other)
@@ -211,7 +209,7 @@ class SelectionProblem(ABC):
         other = copy(self)  # as in `at`
         object.__setattr__(other, "floor", floor)
         object.__setattr__(other, "min_stability", 0)
-        other._forget("max_stability_unlimited", "most_stable_feasible")
+        _forget(other, "max_stability_unlimited", "most_stable_feasible")
         return other
 
     def as_sum(self) -> Self:
@@ -220,11 +218,6 @@ class SelectionProblem(ABC):
             return self
         below = rules_below(self, self.min_stability)
         return self.with_floor("sum").restricted(below.tolist(), self.constraints)
-
-    def _forget(self, *names: str) -> None:
-        """Forget what was computed of another problem, which this one is a copy of."""
-        for name in names:
-            vars(self).pop(name, None)
 
     def possible_rules(self) -> IntArray:
         """Return the rules of any selection that meets size, floor and fixings, ascending.
@@ -399,12 +392,18 @@ class SelectionProblem(ABC):
 # --- checks -------------------------------------------------------------------------------------
 
 
+def _forget(problem: SelectionProblem, *names: str) -> None:
+    """Forget what was computed of another problem, which this one is a copy of."""
+    for name in names:
+        vars(problem).pop(name, None)
+
+
 def _check_floor(problem: SelectionProblem) -> None:
     largest = problem.largest_floor  # with limits, whether it is met is for the search
     if problem.min_stability > largest and problem.floor == "each":
         raise InfeasibleProblem(
-            f"min_stability is {problem.min_stability}, but no rule that may be selected is in more "
-            f"than {largest} trees; ask for at most that."
+            f"min_stability is {problem.min_stability}, but no rule is in more than {largest} "
+            "trees; ask for at most that."
         )
     if problem.min_stability > largest:
         raise InfeasibleProblem(
