@@ -165,12 +165,29 @@ def brute_force(problem) -> tuple[float, np.ndarray | None]:
 def _meets_conditions(problem, sets: np.ndarray) -> np.ndarray:
     z = np.zeros((len(sets), problem.m))
     np.put_along_axis(z, sets, 1.0, axis=1)
-    meets = z @ problem.counts >= problem.min_stability
+    meets = _meets_floor(problem, z == 1)
     meets &= (z[:, list(problem.fixed_in)] == 1).all(axis=1)
     meets &= (z[:, list(problem.fixed_out)] == 0).all(axis=1)
     if problem.constraints is not None:
         meets &= (z @ problem.constraints.A.T <= problem.constraints.b + 1e-9).all(axis=1)
     return meets
+
+
+def _meets_floor(problem, chosen: np.ndarray) -> np.ndarray:
+    """Tell which selections, as rows of marks, meet the floor on the sum or on each free count."""
+    if problem.floor == "sum":
+        return chosen @ problem.counts >= problem.min_stability
+    exempt = np.isin(np.arange(problem.m), problem.fixed_in)
+    return ~(chosen & ~exempt & (problem.counts < problem.min_stability)).any(axis=1)
+
+
+def plain_stability(problem, support) -> int:
+    """Return H1 of a selection: counts added up, or the least of those that are not fixed in."""
+    counts = [int(problem.counts[i]) for i in support]
+    if problem.floor == "sum":
+        return sum(counts)
+    free = [count for i, count in zip(support, counts, strict=True) if i not in problem.fixed_in]
+    return min(free, default=int(max(problem.counts)))
 
 
 def random_problem(seed: int, *, floor: float | None = None, **settings):
@@ -240,9 +257,8 @@ def brute_force_frontier(problem) -> list[tuple[int, float]]:
     The problem's floor plays no part; losses that differ by rounding count as equal.
     """
     found, losses = all_selections(problem.at(0))
-    counts = problem.statistics.counts
     pairs = [
-        (int(counts[list(support)].sum()), float(loss))
+        (plain_stability(problem, support), float(loss))
         for support, loss in zip(found, losses, strict=True)
     ]
     best: list[tuple[int, float]] = []
@@ -313,13 +329,13 @@ def keeps_limits(problem, support) -> bool:
 def brute_force_limited(problem) -> tuple[float, tuple[int, ...] | None]:
     """Return the least loss under limits and signs, and a selection that has it."""
     best, found = math.inf, None
-    counts = problem.statistics.counts
     for size in range(min(problem.max_rules, problem.m) + 1):
         for support in itertools.combinations(range(problem.m), size):
+            chosen = np.isin(np.arange(problem.m), support)
             if (
                 set(problem.fixed_in) <= set(support)
                 and not set(problem.fixed_out) & set(support)
-                and counts[list(support)].sum() >= problem.min_stability
+                and _meets_floor(problem, chosen[None, :]).all()
                 and keeps_limits(problem, support)
             ):
                 loss = signed_loss(problem, support)

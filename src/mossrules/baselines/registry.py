@@ -79,7 +79,8 @@ def make_methods(
     for name in METHODS if names is None else names:
         if name in MOSS:
             kind = MossClassifier if classes else MossRegressor
-            methods[name] = kind(stability=MOSS[name], **(moss or {}), **shared)
+            # The words are of the paper's floors, which are on the sum of the counts.
+            methods[name] = kind(stability=MOSS[name], floor="sum", **(moss or {}), **shared)
             continue
         if name not in BASELINES:
             raise InvalidParameter(f"There is no method {name!r}; choose from {METHODS}.")

@@ -160,7 +160,12 @@ def _is_number(value: object) -> bool:
 
 
 def number_or_word(text: str) -> Any:
-    """Return a number if the text is one; which words there are, the library knows."""
+    """Return a number if the text is one; which words there are, the library knows.
+
+    A whole number from 2 on stays one: it counts rules, and is no share.
+    """
+    if text.isdecimal() and int(text) > 1:
+        return int(text)
     try:
         return float(text)
     except ValueError:
@@ -316,6 +321,7 @@ def learn_for_task(
         target,
         max_rules=choice.max_rules,
         stability=number_or_word(choice.stability),
+        floor=choice.floor.value,
         ties=choice.ties.value,
         gap=choice.gap,
         **forest_parameters(forest),

@@ -34,6 +34,8 @@ __all__ = [
     "Delimiter",
     "Engine",
     "File",
+    "Floor",
+    "FloorOption",
     "Folds",
     "Forest",
     "Identity",
@@ -49,6 +51,13 @@ __all__ = [
     "TiesOption",
     "with_option_groups",
 ]
+
+
+class Floor(StrEnum):
+    """What the stability target is the minimum of."""
+
+    SUM = "sum"
+    EACH = "each"
 
 
 class Ties(StrEnum):
@@ -243,6 +252,15 @@ class Moss:
 MaxRules = Annotated[
     int, typer.Option("--max-rules", "-k", help="Most rules in the model.", rich_help_panel=MODEL)
 ]
+FloorOption = Annotated[
+    Floor,
+    typer.Option(
+        "--floor",
+        help="What the stability target is for: the 'sum' of the tree frequencies of the rules, or "
+        "the tree frequency of 'each' rule.",
+        rich_help_panel=MODEL,
+    ),
+]
 TiesOption = Annotated[
     Ties,
     typer.Option("--ties", help="'drop' leaves out rules that tie last.", rich_help_panel=MODEL),
@@ -332,10 +350,12 @@ class Choice:
         typer.Option(
             "--stability",
             help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or 'auto' "
-            "to choose one by cross-validation.",
+            "to choose one by cross-validation; with --floor each also a number of rules: the most "
+            "frequent ones, to choose among.",
             rich_help_panel=MODEL,
         ),
     ] = str(defaults.STABILITY)
+    floor: FloorOption = Floor.SUM
     max_rules: MaxRules = defaults.MAX_RULES
     gap: Annotated[
         float,

@@ -174,7 +174,7 @@ def solution_content(solution: late.solver.Solution, stability_share: float) -> 
 def share_of_largest(model: Any) -> float:
     """Return the stability of a MOSS model as a share of the largest that there is."""
     largest = 0 if model.problem_ is None else model.problem_.max_stability
-    return model.solution_.stability / largest if largest else 1.0
+    return min(1.0, model.solution_.stability / largest) if largest else 1.0
 
 
 # --- figures --------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def show(model: late.estimators.MossRegressor, scores: dict[str, float]) -> None
         ": the prediction is the sum of the weights of those that hold.",
     )
     out.print(rules_table(model.rules_))
-    print_line(certificate(model.solution_))
+    show_certificate(model)
     if hasattr(model, "evaluation_"):
         chosen = model.evaluation_.choose()
         print_line(
@@ -129,6 +129,13 @@ def show(model: late.estimators.MossRegressor, scores: dict[str, float]) -> None
     )
 
 
+def show_certificate(model: Any) -> None:
+    """Print how good the choice is known to be, and what a floor on each rule promises."""
+    print_line(certificate(model.solution_))
+    if model.fitted_.floor_sentence is not None:
+        print_line(model.fitted_.floor_sentence)
+
+
 def show_classes(model: late.estimators.MossClassifier, scores: dict[str, float]) -> None:
     """Print a model of classes for people."""
     for member in members_of(model).values():
@@ -137,7 +144,7 @@ def show_classes(model: late.estimators.MossClassifier, scores: dict[str, float]
             " are the sum of the weights of the rules that hold.",
         )
         out.print(rules_table(member.rules_))
-        print_line(certificate(member.solution_))
+        show_certificate(member)
         print_line(
             f"{len(member.rules_)} of {len(member.candidates_):,} candidate rules, with "
             f"{share_of_largest(member):.0%} of the largest stability."
@@ -166,6 +173,8 @@ def _member_content(model: Any) -> dict[str, Any]:
         "texts": model.rules_.texts,
         "solution": solution_content(model.solution_, share_of_largest(model)),
     }
+    if model.fitted_.floor_sentence is not None:
+        content["floor"] = model.fitted_.floor_sentence
     if hasattr(model, "evaluation_"):  # cross-validation chose the stability
         chosen = model.evaluation_.choose()
         content |= {"chosen_share": chosen.share, "r2_test": chosen.r2}

@@ -52,6 +52,7 @@ def frontier(
         float | None, typer.Option(help="Seconds for all points together.", show_default=False)
     ] = None,
     max_rules: options.MaxRules = defaults.MAX_RULES,
+    floor: options.FloorOption = options.Floor.SUM,
     ties: options.TiesOption = options.Ties.KEEP,
     forest: options.Forest,
     moss: options.Moss,
@@ -70,6 +71,7 @@ def frontier(
         file.target,
         max_rules=max_rules,
         stability=1.0,  # the quickest choice; points of the frontier are chosen below
+        floor=floor.value,
         ties=ties.value,
         **forest_parameters(forest),
         gap=gap,

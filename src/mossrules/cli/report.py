@@ -32,7 +32,7 @@ def report(
         int, typer.Option(min=0, help="Parts to cross-validate on; 0 leaves that out.")
     ] = 5,
     points: Annotated[
-        int, typer.Option(min=1, help="Levels of stability to look at, from 1 down to 0.5.")
+        int, typer.Option(min=1, help="Levels of stability to look at, from the largest down.")
     ] = 51,
     baselines: Annotated[
         bool,

@@ -46,10 +46,12 @@ def stability(
         typer.Option(
             "--stability",
             help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or "
-            "'auto'.",
+            "'auto'; with --floor each also a number of rules: the most frequent ones, to choose "
+            "among.",
             rich_help_panel=options.MODEL,
         ),
     ] = "0.8",
+    floor: options.FloorOption = options.Floor.SUM,
     max_rules: options.MaxRules = defaults.MAX_RULES,
     gap: options.ChoiceGap = defaults.FRONTIER_GAP,
     ties: options.TiesOption = options.Ties.KEEP,
@@ -66,6 +68,7 @@ def stability(
     model = late.estimators.MossRegressor(
         max_rules=max_rules,
         stability=number_or_word(level),
+        floor=floor.value,
         gap=gap,
         ties=ties.value,
         **forest_parameters(forest),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mossrules.learning.fit import FittedRules
     from mossrules.learning.stability_levels import Stability, Ties
     from mossrules.solver.options import Method
+    from mossrules.solver.problems.selection import FloorKind
 
 __all__ = ["MossClassifier"]
 
@@ -44,8 +45,8 @@ class MossClassifier(MossEstimator, RuleClassifier):
 
     Parameters
     ----------
-    max_rules, stability, cv, ties, directions, shrinkage, n_trees, max_depth, n_bins, cuts, \
-max_features, inner_nodes, max_overlap, min_coverage, min_tree_frequency, min_importance, \
+    max_rules, stability, floor, cv, ties, directions, shrinkage, n_trees, max_depth, n_bins, \
+cuts, max_features, inner_nodes, max_overlap, min_coverage, min_tree_frequency, min_importance, \
 generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         As in `MossRegressor`; of more than two classes, of and for each rule set. "auto" looks at
         the share of the log-loss that rules explain, where `MossRegressor` looks at R2.
@@ -101,6 +102,7 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         max_rules: int = defaults.MAX_RULES,
         *,
         stability: Stability = defaults.STABILITY,
+        floor: FloorKind = "sum",
         cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
         directions: Directions = defaults.DIRECTIONS,
@@ -132,6 +134,7 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         super().__init__(
             max_rules,
             stability=stability,
+            floor=floor,
             cv=cv,
             ties=ties,
             directions=directions,

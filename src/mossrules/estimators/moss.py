@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from mossrules.frontier.result import Frontier
     from mossrules.frontier.sweep import Listener
     from mossrules.solver.options import Method, Snapshot
-    from mossrules.solver.problems.selection import SelectionProblem
+    from mossrules.solver.problems.selection import FloorKind, SelectionProblem
     from mossrules.solver.problems.squared import Problem
     from mossrules.solver.result import Solution
 
 __all__ = ["MossEstimator", "MossRegressor"]
 
-AUTO_POINTS = 11  # shares that "auto" looks at: from 1 to 0.5 in steps of 0.05
+AUTO_POINTS = 11  # shares that "auto" looks at: for the sum, from 1 to 0.5 in steps of 0.05
 
 # Of its solves on folds. 1 % of the loss is less than .01 of R2, while standard errors over folds
 # are about .04 (docs/choosing.md): a tighter proof would only take longer.
@@ -70,6 +70,7 @@ class MossEstimator(RuleEstimator):
         max_rules: int = defaults.MAX_RULES,
         *,
         stability: Stability = defaults.STABILITY,
+        floor: FloorKind = "sum",
         cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
         directions: Directions = defaults.DIRECTIONS,
@@ -99,6 +100,7 @@ class MossEstimator(RuleEstimator):
     ) -> None:
         self.max_rules = max_rules
         self.stability = stability
+        self.floor = floor
         self.cv = cv
         self.ties = ties
         self.directions = directions
@@ -193,7 +195,7 @@ class MossEstimator(RuleEstimator):
             settings.but(gap=max(self.gap, AUTO_GAP)),
             rows,
             split_rows(rows, self.cv, fewer=True, stratify=is_classifier(self)),
-            read_shares(AUTO_POINTS),
+            read_shares(AUTO_POINTS, self.floor),
             time_limit=self.time_limit,
             verbose=self.verbose > 0,
         )
@@ -234,7 +236,7 @@ class MossEstimator(RuleEstimator):
         Parameters
         ----------
         points : int, shares or "complete", default=50
-            How many floors of the paper's sequence, from the most stable down; or shares of the
+            How many floors of `epsilon_sequence`, from the most stable down; or shares of the
             largest stability, in (0, 1]; "complete" is every point that no other beats in both
             stability and fit (ask for `gap=0` with it).
         gap : float, default=0.01
@@ -278,7 +280,7 @@ class MossEstimator(RuleEstimator):
 
         Parameters
         ----------
-        stability : {"high", "medium", "low"} or float in (0, 1]
+        stability : {"high", "medium", "low"}, float in (0, 1], or int with `floor="each"`
             The model that `fit` finds with this parameter.
         index : int
             Position on the frontier, the most stable first.
@@ -348,12 +350,19 @@ class MossRegressor(MossEstimator, RuleRegressor):
     ----------
     max_rules : int, default=15
         Most rules in the model.
-    stability : {"high", "medium", "low", "auto"} or float in (0, 1], default=0.8
+    stability : {"high", "medium", "low", "auto"}, float in (0, 1] or int, default=0.8
         The stability target: a share of the largest stability score that `max_rules` rules can
         have, or the 3rd ("high") or the 40th ("medium") floor of the paper's sequence. "low" sets
         no floor and uses the paper's approximate algorithm. "auto" cross-validates the shares 1,
         0.95, ..., 0.5 and takes the most stable one whose mean R2 is within one standard error of
-        the best.
+        the best. With `floor="each"` the words are the shares 0.5, 0.2 and 0.1, "auto" looks at
+        eleven shares in equal ratios from 1 to 0.05, and a whole number from 2 on allows that many
+        of the most frequent rules, with all that are as frequent as the last of them.
+    floor : {"sum", "each"}, default="sum"
+        What the stability score is. "sum", as in the paper: the tree frequencies of the chosen
+        rules, added up. "each": the least of them, so that every rule is found in at least so many
+        of the trees (rules that constraints require are exempt). The largest score is then the tree
+        frequency of the `max_rules`-th most frequent rule.
     cv : int, splitter of scikit-learn, or pairs of training and test rows, default=5
         Folds of "auto", as in `evaluate_frontier`; there are fewer where they would have fewer than
         two rows each. For groups, pass pairs.

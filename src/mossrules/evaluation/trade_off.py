@@ -78,7 +78,8 @@ def evaluate_frontier(
         classifier have equal shares of both classes. For rows in time, pass `TimeSeriesSplit`.
     points : int or shares, default=50
         How many points, in equal steps from 1 to 0.5 (from the most stable rules to about the
-        paper's "medium"); or the shares, in (0, 1].
+        paper's "medium"), or with floor="each" in equal ratios from 1 to 0.05; or the shares, in
+        (0, 1].
     groups
         One label per row, for splitters that ask for them.
     identity, overlap
@@ -120,8 +121,8 @@ def evaluate_frontier(
     if time_limit is not None:
         check_number("time_limit", time_limit)
     check_number("gap", gap, minimum=0.0)
-    shares = read_shares(points)
     estimator.check_parameters()
+    shares = read_shares(points, estimator.settings().floor)
     settings, rows = _read_rows(estimator, X, y, sample_weight)
     return cross_validate(
         settings.but(gap=gap, n_jobs=n_jobs),
@@ -288,7 +289,7 @@ class _Scorer:
         return FoldPoint(
             fold=fold,
             share=share,
-            stability=solution.stability / largest if largest else 1.0,
+            stability=min(1.0, solution.stability / largest) if largest else 1.0,
             loss=solution.loss,
             gap=solution.gap,
             status=solution.status,

@@ -13,10 +13,13 @@ import numpy as np
 from mossrules import defaults
 from mossrules._common import Clock, check_integer, check_number
 from mossrules._typing import FloatArray
+from mossrules.exceptions import InvalidParameter
 from mossrules.frontier.points import FrontierPoint
 from mossrules.frontier.result import Frontier
+from mossrules.frontier.sweep import floors_within_reach
 from mossrules.solver.approximate.coordinate_descent import PathPoint, penalised_path, penalty_grid
 from mossrules.solver.bounds.duality import DualPoint
+from mossrules.solver.methods import solve
 from mossrules.solver.problems.squared import Problem, refuse_other_losses
 from mossrules.solver.result import Report, Solution, Status
 
@@ -35,9 +38,10 @@ def approximate_frontier(
     Parameters
     ----------
     problem
-        The problem; its own `min_stability` plays no part.
+        The problem; its own `min_stability` plays no part. A floor on each rule has no price:
+        coordinate descent is then run at floors from the first to the last of `epsilon_sequence`.
     points
-        Number of prices, spread over the range that matters.
+        Number of prices, spread over the range that matters; or of such floors.
     penalties
         The prices themselves, in place of `points`.
     time_budget
@@ -56,6 +60,13 @@ def approximate_frontier(
     if time_budget is not None:
         check_number("time_budget", time_budget)
     clock = Clock(time_budget)
+    if problem.floor == "each":
+        if penalties is not None:
+            raise InvalidParameter(
+                "penalties are prices of the sum of counts, which floor='each' has none of; pass "
+                "points."
+            )
+        return Frontier.of(problem, _at_floors(problem, points, clock), seconds=clock.elapsed())
     free = problem.at(0)
     prices = penalty_grid(free, points) if penalties is None else penalties
     path = penalised_path(free, prices, clock=clock)
@@ -68,6 +79,24 @@ def approximate_frontier(
         if known is None or point.solution.loss < known.solution.loss:
             best[point.floor] = point
     return Frontier.of(problem, best.values(), seconds=clock.elapsed())
+
+
+def _at_floors(problem: Problem, points: int, clock: Clock) -> list[FrontierPoint]:
+    """Return what coordinate descent finds at some floors on each rule, the highest first."""
+    sequence = floors_within_reach(problem)
+    places = np.unique(np.linspace(0, len(sequence) - 1, points).round().astype(np.int64))
+    found: list[FrontierPoint] = []
+    for floor in sequence[places].tolist():
+        if found and clock.left() <= 0:
+            break
+        # What was found at a higher floor is feasible at this one: no point is worse than it.
+        start = found[-1].solution if found else None
+        solution = solve(problem.at(floor), "coordinate-descent", start=start)
+        if start is not None and start.loss < solution.loss:
+            how = (solution.bound, Status.HEURISTIC, solution.report)
+            solution = Solution.of(problem.at(floor), start.support, *how, dual=solution.dual)
+        found.append(FrontierPoint(floor, solution))
+    return found
 
 
 def _point(problem: Problem, selection: PathPoint, seconds: float) -> FrontierPoint:

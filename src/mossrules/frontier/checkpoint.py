@@ -75,6 +75,8 @@ class Checkpoint:
             digest.update(np.ascontiguousarray(p.constraints.A).tobytes())
             digest.update(np.ascontiguousarray(p.constraints.b).tobytes())
             digest.update(np.ascontiguousarray(p.constraints.groups).tobytes())
+        if p.floor != "sum":  # of older checkpoints it is
+            digest.update(p.floor.encode())
         if p.signs is not None:
             digest.update(np.asarray(p.signs).tobytes())
         return digest.hexdigest()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from mossrules.frontier.points import (
     point_from_dict,
     point_to_dict,
 )
-from mossrules.solver.problems.selection import SelectionProblem
+from mossrules.solver.problems.selection import FloorKind, SelectionProblem
 from mossrules.solver.result import Solution
 
 __all__ = ["Frontier", "frontier_from_json", "frontier_to_json"]
@@ -72,6 +72,7 @@ class Frontier:
     complete: bool = False  #: every non-dominated point of the range is there, and proven
     seconds: float = 0.0  #: that it took
     interrupted: bool = False  #: by Ctrl-C, with what there was: floors may be missing
+    floor: FloorKind = "sum"  #: of the problem: whether floors are on the "sum" or on "each" count
     largest_stability = Renamed("max_stability")
 
     @classmethod
@@ -95,6 +96,7 @@ class Frontier:
             complete=complete,
             seconds=seconds,
             interrupted=interrupted,
+            floor=problem.floor,
         )
 
     # --- points ---------------------------------------------------------------------------------
@@ -142,8 +144,11 @@ class Frontier:
         return max((gap for gap in gaps if not np.isnan(gap)), default=float("nan"))
 
     def share(self, stability: float) -> float:
-        """Return a stability as a share of the largest."""
-        return stability / self.max_stability if self.max_stability else 1.0
+        """Return a stability as a share of the largest, at most 1.
+
+        Fewer rules than `max_rules` may have a least count that is larger: they have all of it.
+        """
+        return min(1.0, stability / self.max_stability) if self.max_stability else 1.0
 
     def explained(self, loss: float) -> float:
         """Return the share of the loss without rules that is gone at this loss."""
@@ -292,6 +297,7 @@ class Frontier:
         H1 = self.stability
         kind = "complete" if self.complete else f"{len(self.entries)} floors"
         kind += ", interrupted" if self.interrupted else ""
+        kind += f", floor={self.floor!r}" if self.floor != "sum" else ""
         return (
             f"Frontier({len(self)} points, {kind}, stability {H1[-1]} to {H1[0]} of "
             f"{self.max_stability}, worst gap {self.worst_gap:.2g}, {self.seconds:.2g} s)"
@@ -316,6 +322,8 @@ def frontier_to_json(frontier: Frontier) -> str:
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     scalars = fields(frontier)[1:]  # all but the entries
     content |= {KEYS.get(each.name, each.name): getattr(frontier, each.name) for each in scalars}
+    if frontier.floor == "sum":  # as before there was another, so that older releases read it
+        del content["floor"]
     content["entries"] = [point_to_dict(entry) for entry in frontier.entries]
     return strict_json(content)
 
@@ -339,4 +347,12 @@ def frontier_from_json(text: str) -> Frontier:
             complete=read_truth(content["complete"]),
             seconds=float(read_number(content["seconds"])),
             interrupted=read_truth(content.get("interrupted", False)),  # older texts lack it
+            floor=_read_floor(content.get("floor", "sum")),
         )
+
+
+def _read_floor(value: Any) -> FloorKind:
+    for floor in get_args(FloorKind):
+        if value == floor:
+            return floor  # type: ignore[no-any-return]
+    raise ValueError(f"there is no floor {value!r}")

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from threading import Event, Lock
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from mossrules import defaults
-from mossrules._common import Clock, check_integer, check_listener, check_number
+from mossrules._common import Clock, check_choice, check_integer, check_listener, check_number
 from mossrules._deprecated import old_parameters
 from mossrules._typing import IntArray
 from mossrules.data.chunks import resolve_n_jobs
@@ -27,11 +27,17 @@ from mossrules.frontier.tasks import Budget, Task, Tasks, share_bounds
 from mossrules.progress import telling
 from mossrules.solver.methods import choose_method
 from mossrules.solver.options import Method, Options, Snapshot
-from mossrules.solver.problems.selection import SelectionProblem
+from mossrules.solver.problems.selection import FloorKind, SelectionProblem
 from mossrules.solver.result import Solution, Status
 from mossrules.solver.search.branch_and_bound import compile_kernels
 
-__all__ = ["FrontierProgress", "Listener", "epsilon_sequence", "solve_frontier"]
+__all__ = [
+    "FrontierProgress",
+    "Listener",
+    "epsilon_sequence",
+    "floors_within_reach",
+    "solve_frontier",
+]
 
 PROVEN = (Status.OPTIMAL, Status.INFEASIBLE)
 
@@ -88,15 +94,16 @@ def solve_frontier(
     Parameters
     ----------
     problem
-        The problem; its own `min_stability` plays no part.
+        The problem; its own `min_stability` plays no part, and its kind of floor does.
     epsilons
-        The floors. By default the first 50 of the paper's sequence, `epsilon_sequence`; "complete"
-        for every point that no other beats in both objectives.
+        The floors. By default the first 50 of `epsilon_sequence`; "complete" for every point that
+        no other beats in both objectives.
     method, options
         As in `solve`; `options.time_limit` is for each floor. A complete frontier is solved with a
         gap of 0 by default; with a larger one, points may be passed over.
     min_stability, max_stability
-        Range of a complete frontier, in counts; by default from 0 to the largest stability.
+        Range of a complete frontier, in counts; by default from 0 to the largest stability, and
+        with a floor on each rule at most to the largest count, which leaves fewer rules.
     reuse
         Whether floors learn from each other; False solves each by itself, for comparison.
     time_budget
@@ -138,14 +145,14 @@ def solve_frontier(
     # No limits on time: a later run with more of it may go on from the same file.
     settings = f"{chosen} {options.gap!r} {options.root_cuts} {reuse} {floors}"
     store = None if checkpoint is None else Checkpoint.open(checkpoint, problem, settings)
-    total = len(floors) if isinstance(floors, list) else None
+    total = len(floors) if isinstance(floors, list) else None  # of a walk nobody knows
     run = _Run(Budget(Clock(time_budget), total, resolve_n_jobs(n_jobs)), total)
     tasks = Tasks(problem, chosen, reason, run.stopping_searches(options), reuse, run.budget, store)
     with telling(progress, verbose=verbose, total=total, title="frontier") as run.tell:
         finished = run.follow(tasks.of(floors))
         if reuse:
             run.share_bounds(problem, options.gap)
-        if tasks.shares_trees and isinstance(floors, list):
+        if tasks.are_grouped and isinstance(floors, list):
             finished = finished and run.retry_cut_off(tasks)
     entries = run.entries.values()
     exact = options.gap == 0 and all(entry.solution.status in PROVEN for entry in entries)
@@ -161,18 +168,22 @@ def solve_frontier(
 # --- floors ---------------------------------------------------------------------------------------
 
 
-def epsilon_sequence(counts: IntArray, max_rules: int) -> IntArray:
-    """Return the paper's E: distinct sums of `max_rules` consecutive sorted counts, descending.
+def epsilon_sequence(counts: IntArray, max_rules: int, floor: FloorKind = "sum") -> IntArray:
+    """Return floors that differ in what they allow, descending, from the largest stability on.
 
-    The first is the largest stability of any selection. With fewer rules than `max_rules` there is
-    one window, all of them.
+    With floor "sum" it is the paper's E: distinct sums of `max_rules` consecutive sorted counts.
+    With fewer rules than `max_rules` there is one window, all of them. With floor "each" it is
+    every distinct count from that of the `max_rules`-th most frequent rule on.
 
     Examples
     --------
     >>> epsilon_sequence([5, 9, 7, 1, 1], max_rules=2)
     array([16, 12,  6,  2])
+    >>> epsilon_sequence([5, 9, 7, 1, 1], max_rules=2, floor="each")
+    array([7, 5, 1])
     """
     max_rules = check_integer("max_rules", max_rules)
+    check_choice("floor", floor, get_args(FloorKind))
     given = np.asarray(counts)
     if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu" or (given < 0).any():
         raise InvalidParameter(
@@ -180,6 +191,8 @@ def epsilon_sequence(counts: IntArray, max_rules: int) -> IntArray:
         )
     descending = np.sort(given.astype(np.int64))[::-1]
     size = min(max_rules, len(descending))
+    if floor == "each":
+        return np.unique(descending[size - 1 :])[::-1]
     total = np.concatenate([[0], np.cumsum(descending)])
     return np.unique(total[size:] - total[:-size])[::-1]  # each window from the sums up to its ends
 
@@ -189,8 +202,8 @@ def _range_or_floors(
     epsilons: Sequence[int] | IntArray | Literal["complete"] | None,
     low: int | None,
     high: int | None,
-) -> list[int] | range:
-    """Return the range of a complete frontier, or the floors asked for."""
+) -> list[int] | Sequence[int]:
+    """Return the floors that a complete frontier walks over, or the list of those asked for."""
     if isinstance(epsilons, str):
         if epsilons != "complete":
             raise InvalidParameter(f"epsilons is {epsilons!r}; pass floors or 'complete'.")
@@ -205,13 +218,7 @@ def _range_or_floors(
 def _floors(problem: SelectionProblem, epsilons: Sequence[int] | IntArray | None) -> list[int]:
     """Return distinct floors, descending."""
     if epsilons is None:
-        counts = np.delete(problem.counts, list(problem.fixed_out))
-        if len(counts) == 0:
-            return [0]
-        sequence = epsilon_sequence(counts, problem.max_rules)
-        # Limits on the rules may leave the first floors out of reach.
-        reachable = sequence[sequence <= problem.max_stability]
-        return [int(floor) for floor in reachable[: defaults.FRONTIER_POINTS]] or [0]
+        return floors_within_reach(problem)[: defaults.FRONTIER_POINTS].tolist() or [0]
     if not isinstance(epsilons, Iterable):
         raise InvalidParameter(f"epsilons is {epsilons!r}; pass a list of floors or 'complete'.")
     floors = [check_integer("epsilons", value, minimum=0) for value in epsilons]
@@ -221,12 +228,32 @@ def _floors(problem: SelectionProblem, epsilons: Sequence[int] | IntArray | None
     return sorted(set(floors), reverse=True)
 
 
-def _range(problem: SelectionProblem, low: int | None, high: int | None) -> range:
-    """Return the range of a complete frontier."""
-    top = problem.max_stability
+def floors_within_reach(problem: SelectionProblem) -> IntArray:
+    """Return the floors of `epsilon_sequence` that selections of a problem can meet, descending."""
+    if problem.floor == "each":  # rules that are fixed in are exempt, and take a place each
+        counts, size = problem.counts[problem.free], problem.max_rules - len(problem.fixed_in)
+    else:
+        counts, size = np.delete(problem.counts, list(problem.fixed_out)), problem.max_rules
+    if len(counts) == 0 or size == 0:
+        return np.zeros(1, dtype=np.int64)
+    sequence = epsilon_sequence(counts, size, problem.floor)
+    # Limits on the rules may leave the first floors out of reach.
+    return sequence[sequence <= problem.max_stability]
+
+
+def _range(problem: SelectionProblem, low: int | None, high: int | None) -> Sequence[int]:
+    """Return the floors that a complete frontier walks over, ascending."""
+    most = problem.max_stability
+    top = most if problem.floor == "sum" else problem.largest_floor
     low = 0 if low is None else check_integer("min_stability", low, minimum=0, maximum=top)
-    high = top if high is None else check_integer("max_stability", high, minimum=low, maximum=top)
-    return range(low, high + 1)
+    if high is None:
+        high = max(low, most)
+    high = check_integer("max_stability", high, minimum=low, maximum=top)
+    if problem.floor == "sum":
+        return range(low, high + 1)
+    # Between two counts nothing changes, so the lowest floor stands for those up to the next count.
+    counts = np.unique(problem.counts[problem.free])
+    return tuple(counts[(counts >= low) & (counts <= high)].tolist()) or (low,)
 
 
 # --- the run ------------------------------------------------------------------------------------

@@ -5,9 +5,10 @@ can run at the same time, and how many do makes no difference to what they find.
 
 * The cutting plane goes down from the largest floor and keeps all cuts: one task, the paper's
   Algorithm 2.
-* Branch and bound solves groups of neighbouring floors, each with one tree: a task for each.
+* Branch and bound solves groups of neighbouring floors, each with one tree: a task for each. With
+  a floor on each rule, which has other rules at each floor, it solves those of a group in turn.
 * The complete frontier is walked upwards, its range in a few parts: the optimum S at a floor is
-  optimal up to H1(S), so the next floor is H1(S) + 1.
+  optimal up to H1(S), so the next floor is H1(S) + 1, or the next count above H1(S).
 
 What solving one floor says about the others is in the `Ledger`. A selection found at one floor is
 feasible at every lower one. A bound proven at one floor holds at every higher one, where there are
@@ -17,6 +18,7 @@ and often that is all that is needed.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -37,6 +39,7 @@ __all__ = ["Budget", "Ledger", "Task", "Tasks", "share_bounds"]
 # Parts of a complete frontier's range. The number is fixed: if it were that of the threads, results
 # would depend on them.
 PARTS = 4
+EACH_GROUP = 8  # floors on each rule that are solved in turn: fixed as well
 ROUNDING = 1e-9  # a search that stops at the gap asked for may be this much above it
 # Floors that a walk is taken to have left, when it asks for its share of the time: nobody knows how
 # many there will be.
@@ -123,14 +126,12 @@ class Tasks:
     budget: Budget
     store: Checkpoint | None
 
-    def of(
-        self, floors: Sequence[int] | range, known: Mapping[int, Solution] | None = None
-    ) -> list[Task]:
-        """Return the tasks for a list of descending floors, or for the complete frontier.
+    def of(self, floors: Sequence[int], known: Mapping[int, Solution] | None = None) -> list[Task]:
+        """Return the tasks for a list of descending floors, or for a walk over any others.
 
         `known` are solutions from an earlier try, to be bettered.
         """
-        if isinstance(floors, range):
+        if not isinstance(floors, list):
             return [self._in_turn(self._walk(part)) for part in _parts(floors)]
         if not self.reuse:
             return [self._in_turn(_listed([floor])) for floor in floors]
@@ -138,23 +139,34 @@ class Tasks:
             return [
                 self._solve_group(group) for group in make_floor_groups(self.problem, floors, known)
             ]
+        if self.are_grouped:
+            starts = range(0, len(floors), EACH_GROUP)
+            groups = [floors[start : start + EACH_GROUP] for start in starts]
+            return [self._in_turn(_listed(group), known) for group in groups]
         return [self._in_turn(_listed(floors))]
 
     @property
+    def are_grouped(self) -> bool:
+        """Whether listed floors are solved in groups, by one tree or in turn."""
+        by_tree = self.reuse and self.method == "branch-and-bound"
+        return self.shares_trees or (by_tree and self.problem.floor == "each")
+
+    @property
     def shares_trees(self) -> bool:
-        """Whether listed floors are solved in groups.
+        """Whether listed floors are solved in groups, each by one tree.
 
         Groups serve the logistic loss as well, but floors of classifiers are solved one by one, as
         they always were: a shared tree takes other nodes, and ends at other bounds within the gap.
         """
         is_grouped = isinstance(self.problem, Problem) and self.problem.constraints is None
+        is_grouped = is_grouped and self.problem.floor == "sum"
         return self.reuse and self.method == "branch-and-bound" and is_grouped
 
     # --- one floor after the other --------------------------------------------------------------
 
-    def _in_turn(self, order: Order) -> Task:
+    def _in_turn(self, order: Order, known: Mapping[int, Solution] | None = None) -> Task:
         """Solve floor after floor, with selections, bounds and cuts from those before."""
-        ledger, cuts = Ledger(), CutPool()
+        ledger, cuts = Ledger(dict(known or {})), CutPool()
         for floor in order(ledger):
             entry = self._stored(floor, cuts)
             if entry is None:
@@ -187,18 +199,18 @@ class Tasks:
             solution = Solution.without_selection(report, bound, Status.TIME_LIMIT)
         return FrontierPoint(floor, solution)
 
-    def _walk(self, floors: range) -> Order:
+    def _walk(self, floors: Sequence[int]) -> Order:
         """Return the order of a walk upwards: each step to just above what the last one reached."""
 
         def steps(ledger: Ledger) -> Iterator[int]:
-            floor = floors.start
+            place = 0
             # One floor at least is solved, however little time there is.
-            while floor in floors and not (self.budget.is_spent and self.budget.done):
-                yield floor
-                solution = ledger.solutions[floor]
+            while place < len(floors) and not (self.budget.is_spent and self.budget.done):
+                yield floors[place]
+                solution = ledger.solutions[floors[place]]
                 if not solution.has_selection:  # nor is there one at any higher floor
                     return
-                floor = solution.stability + 1
+                place = bisect_left(floors, solution.stability + 1)
 
         return steps
 
@@ -300,8 +312,7 @@ def _listed(floors: Sequence[int]) -> Order:
     return lambda _ledger: iter(floors)
 
 
-def _parts(floors: range) -> list[range]:
-    """Return a range in parts of nearly the same size, the highest first."""
+def _parts(floors: Sequence[int]) -> list[Sequence[int]]:
+    """Return ascending floors in parts of nearly the same size, the highest first."""
     size = -(-len(floors) // PARTS)
-    starts = floors[::size]
-    return [range(start, min(start + size, floors.stop)) for start in starts][::-1]
+    return [floors[start : start + size] for start in range(0, len(floors), size)][::-1]

@@ -36,6 +36,7 @@ from mossrules.learning.stability_levels import (
     at_stability,
     check_stability,
     effective_max_rules,
+    floor_in_words,
     method_for,
     read_shares,
     stability_floors,
@@ -43,6 +44,7 @@ from mossrules.learning.stability_levels import (
 from mossrules.model.rulesets import read_model
 from mossrules.solver.methods import solve
 from mossrules.solver.options import Method, Options, Snapshot
+from mossrules.solver.problems.selection import FloorKind
 from mossrules.solver.result import Solution, Status
 from mossrules.statistics import Statistics
 
@@ -80,6 +82,7 @@ class Settings:
     objective: Objective
     max_rules: int = defaults.MAX_RULES
     stability: Stability = defaults.STABILITY
+    floor: FloorKind = "sum"
     ties: Ties = "keep"
     gamma: float | Literal["auto"] = "auto"
     solver: Method = "auto"
@@ -94,7 +97,8 @@ class Settings:
     def check(self) -> None:
         """Refuse settings that cannot be, before any work."""
         check_integer("max_rules", self.max_rules)
-        check_stability(self.stability)
+        check_choice("floor", self.floor, get_args(FloorKind))
+        check_stability(self.stability, self.floor)
         check_choice("ties", self.ties, get_args(Ties))
         check_choice("solver", self.solver, get_args(Method))
         if "cuts" in self.search:
@@ -137,6 +141,13 @@ class FittedRules:
         """Return another choice among the candidates as a rule set."""
         return rule_set_of(self.candidates, self.problem, solution, self.settings)
 
+    @property
+    def floor_sentence(self) -> str | None:
+        """What the floor on each rule promises, in plain words; None where there is no such one."""
+        if self.problem is None or self.problem.floor == "sum":
+            return None
+        return floor_in_words(self.problem, self.candidates.pool.n_trees)
+
     # --- the trade-off --------------------------------------------------------------------------
 
     def frontier(
@@ -165,7 +176,9 @@ class FittedRules:
         self, points: int | tuple[float, ...] | Literal["complete"], gap: float, **how: Any
     ) -> Frontier:
         if self.problem is None:
-            return frontier_without_rules(self.solution, self.settings.max_rules)
+            return frontier_without_rules(
+                self.solution, self.settings.max_rules, self.settings.floor
+            )
         floors: Sequence[int] | IntArray | Literal["complete"] = "complete"
         if isinstance(points, tuple):
             asked = (at_stability(self.problem, share).min_stability for share in points)
@@ -328,12 +341,13 @@ def build_problem(candidates: Candidates, settings: Settings) -> SelectionProble
     """Return the problem of choosing among candidates, with no floor yet; None without any."""
     if len(candidates) == 0:
         return None
-    return settings.objective.build_problem(
+    problem = settings.objective.build_problem(
         candidates,
         max_rules=effective_max_rules(candidates.pool.counts, settings.max_rules, settings.ties),
         gamma=settings.gamma,
         constraints=settings.constraints,
     )
+    return problem if settings.floor == "sum" else problem.with_floor(settings.floor)
 
 
 def choose_rules(
@@ -414,7 +428,9 @@ def _warn_of_limits(solution: Solution, gap: float) -> None:
     )
 
 
-def frontier_without_rules(solution: Solution, max_rules: int) -> Frontier:
+def frontier_without_rules(
+    solution: Solution, max_rules: int, floor: FloorKind = "sum"
+) -> Frontier:
     """Return the frontier of a model without candidates: one point."""
     return Frontier(
         entries=(FrontierPoint(0, solution),),
@@ -423,4 +439,5 @@ def frontier_without_rules(solution: Solution, max_rules: int) -> Frontier:
         max_rules=max_rules,
         gamma=float("nan"),
         complete=True,
+        floor=floor,
     )

@@ -1,12 +1,14 @@
-"""What the words and shares of `stability` mean once the candidate rules are known.
+"""What the words, shares and numbers of `stability` mean once the candidate rules are known.
 
-The solver knows floors only: whole numbers that the sum of the counts must reach. Here a word or a
-share becomes such a floor of one problem. A new word is an entry of `PLACES`.
+The solver knows floors only: whole numbers that the sum of the counts must reach, or each of them.
+Here a word or a share becomes such a floor of one problem. A new word is an entry of `PLACES`, for
+floors on the sum, and of `SHARES_OF_EACH`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -14,11 +16,11 @@ import numpy as np
 from mossrules._common import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
-from mossrules.frontier.sweep import epsilon_sequence
+from mossrules.frontier.sweep import epsilon_sequence, floors_within_reach
 
 if TYPE_CHECKING:
     from mossrules.solver.options import Method
-    from mossrules.solver.problems.selection import SelectionProblem
+    from mossrules.solver.problems.selection import FloorKind, SelectionProblem
 
 __all__ = [
     "AUTO",
@@ -28,22 +30,30 @@ __all__ = [
     "check_stability",
     "count_untied",
     "effective_max_rules",
+    "floor_in_words",
     "method_for",
     "read_shares",
     "stability_floors",
 ]
 
-Stability = Literal["auto", "high", "medium", "low"] | float
+Stability = Literal["auto", "high", "medium", "low"] | float | int
 Ties = Literal["keep", "drop"]
 Problem = TypeVar("Problem", bound="SelectionProblem")
 
 PLACES = {"high": 3, "medium": 40}  # which floor of the paper's sequence E, counted from 1
+# With a floor on each rule the words are shares, as places in a sequence of counts mean another
+# thing in each table. On eleven of the paper's tables, with 15 rules and 500 trees, they left 21 to
+# 63 of the candidates, 42 to 162, and 59 to 281.
+SHARES_OF_EACH = {"high": 0.5, "medium": 0.2, "low": 0.1}
 APPROXIMATE = "low"
 AUTO = "auto"  # chosen by cross-validation
 
 # Where equal steps of shares end. "medium", the 40th of the paper's floors, is at 0.42 to 0.51 of
 # the largest stability on the tables that were looked at, and "high" at 0.89 to 0.96.
 MIN_SHARE = 0.5
+# With a floor on each rule, shares are in equal ratios down to this: as many more rules each time.
+# At its end 90 to 590 candidates were left on those tables.
+MIN_SHARE_OF_EACH = 0.05
 
 # The product of a share and a whole number may come out a rounding error above one.
 ROUNDING = 1.0 - 1e-12
@@ -66,19 +76,31 @@ def count_untied(counts: IntArray, max_rules: int) -> int:
     return int(np.count_nonzero(counts > next_count)) or max_rules
 
 
-def check_stability(stability: Stability) -> None:
-    """Refuse what is neither one of the words nor a share."""
+def check_stability(stability: Stability, floor: FloorKind = "sum") -> None:
+    """Refuse what is no word, no share, and no number of rules where one can be given."""
     if isinstance(stability, str) and stability in (*PLACES, APPROXIMATE, AUTO):
         return
+    is_number = not isinstance(stability, str) and _is_number_of_rules(stability)
+    if is_number and floor == "each":
+        return
     if isinstance(stability, str) or check_number("stability", stability) > 1:
+        others = "; a number of rules goes with floor='each'." if is_number else "."
+        if floor == "each":
+            others = ", or a whole number of rules from 2 on."
         raise InvalidParameter(
             f"stability is {stability!r}; choose 'auto', 'high', 'medium' or 'low', or a share of "
-            "the largest stability in (0, 1]."
+            f"the largest stability in (0, 1]{others}"
         )
 
 
+def _is_number_of_rules(stability: float) -> bool:
+    return isinstance(stability, Integral) and not isinstance(stability, bool) and stability >= 2
+
+
 def at_stability(problem: Problem, stability: Stability) -> Problem:
-    """Return the problem with the floor that a word or a share stands for."""
+    """Return the problem with the floor that a word, a share or a number of rules stands for."""
+    if problem.floor == "each":
+        return problem.at(_floor_on_each(problem, stability))
     if stability == APPROXIMATE:
         return problem.at(0)
     if not isinstance(stability, str):
@@ -88,11 +110,38 @@ def at_stability(problem: Problem, stability: Stability) -> Problem:
     return problem.at(int(sequence[min(PLACES[stability], len(sequence)) - 1]))
 
 
+def _floor_on_each(problem: SelectionProblem, stability: Stability) -> int:
+    """Return the floor on each rule, which is the count of a rule: that of the last one allowed."""
+    counts = np.sort(problem.counts[problem.free])[::-1]
+    if len(counts) == 0:
+        return 0
+    if not isinstance(stability, str) and _is_number_of_rules(stability):
+        return int(counts[min(int(stability), len(counts)) - 1])
+    share = SHARES_OF_EACH[stability] if isinstance(stability, str) else stability
+    allowed = counts[counts >= share * problem.max_stability * ROUNDING]
+    return int(allowed.min(initial=counts[0]))
+
+
+def floor_in_words(problem: SelectionProblem, n_trees: int, least: int | None = None) -> str:
+    """Return what a floor on each rule promises, or a `least` count in its place."""
+    least = problem.min_stability if least is None else least
+    if least == 0:
+        return "There was no minimum for the tree frequency of a rule."
+    # In whole numbers, and rounded down: the sentence must not say more than is true.
+    share = (1000 * least // n_trees) / 10.0 or (100_000 * least // n_trees) / 1000.0
+    fixed = problem.counts[list(problem.fixed_in)]
+    those = "Every rule that was not required" if (fixed < least).any() else "Every rule"
+    return f"{those} was found in at least {share:g} % of the trees."
+
+
 def stability_floors(problem: SelectionProblem) -> IntArray:
     """Return the paper's sequence of floors, descending, of the rules that may be chosen.
 
     Where constraints keep selections below its first floor, all floors are lowered by that share.
+    With a floor on each rule, it is the counts of rules from the largest stability on.
     """
+    if problem.floor == "each":
+        return floors_within_reach(problem)
     counts = np.delete(problem.counts, list(problem.fixed_out))
     sequence = epsilon_sequence(counts, problem.max_rules)
     largest = problem.max_stability
@@ -104,16 +153,23 @@ def stability_floors(problem: SelectionProblem) -> IntArray:
 
 def method_for(problem: SelectionProblem, stability: Stability, method: Method) -> Method:
     """Return the method to solve with: "low" stands for the paper's approximate algorithm."""
-    # Coordinate descent knows no limits on features or signs: such problems are solved exactly.
-    if stability == APPROXIMATE and not problem.is_limited:
+    # Coordinate descent knows no limits on features or signs: such problems are solved exactly. So
+    # are those with a floor on each rule, where "low" is a floor like others.
+    if stability == APPROXIMATE and not problem.is_limited and problem.floor == "sum":
         return "coordinate-descent"
     return method
 
 
-def read_shares(points: int | Iterable[float]) -> FloatArray:
-    """Return shares of the largest stability, descending: equal steps to a half, or those given."""
+def read_shares(points: int | Iterable[float], floor: FloorKind = "sum") -> FloatArray:
+    """Return shares of the largest stability, descending: equal steps to a half, or those given.
+
+    With a floor on each rule, equal ratios to a twentieth.
+    """
     if not isinstance(points, Iterable):
-        return np.linspace(1.0, MIN_SHARE, check_integer("points", points))
+        number = check_integer("points", points)
+        if floor == "each":
+            return np.geomspace(1.0, MIN_SHARE_OF_EACH, number)
+        return np.linspace(1.0, MIN_SHARE, number)
     shares = sorted({check_number("points", share) for share in points}, reverse=True)
     if not shares or shares[0] > 1:
         raise InvalidParameter(

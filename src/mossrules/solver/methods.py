@@ -71,6 +71,7 @@ def solve(
     (array([2, 5]), 11, 'optimal')
     """
     options = Options() if options is None else options
+    asked, problem = problem, problem.as_sum()  # no method knows of a floor on each rule
     chosen, reason = choose_method(problem, method)
     if chosen == "branch-and-bound":
         compile_kernels()  # before the clock starts: it takes longer than many time limits
@@ -90,7 +91,7 @@ def solve(
     if outcome.support is None:
         return Solution.infeasible(report)
     return Solution.of(
-        problem,
+        asked,
         outcome.support,
         max(outcome.bound, known),
         outcome.status,

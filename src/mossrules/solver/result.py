@@ -97,7 +97,7 @@ class Solution:
     support: IntArray  #: positions of the chosen rules
     weights: FloatArray  #: of the chosen rules, for the scaled target
     loss: float  #: H2, recomputed by its definition
-    stability: int  #: H1: trees that contain each rule, added up
+    stability: int  #: H1: trees that contain each rule, added up; or those of the least frequent
     bound: float  #: proven: no allowed rule set has a smaller loss
     status: Status  #: how the solve ended
     report: Report  #: how it was found

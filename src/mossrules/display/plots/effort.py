@@ -12,6 +12,7 @@ from mossrules._frames import Backend
 from mossrules.display.plots._axes import PALETTE, axes_for, finish, records_frame
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint
+from mossrules.solver.problems.selection import FloorKind
 from mossrules.solver.result import Status
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ ITERATIONS = {
     "branch-and-bound": ("nodes", "nodes of branch and bound"),
 }
 FINISHED = (Status.OPTIMAL, Status.INFEASIBLE, Status.HEURISTIC)  # not by a limit
+TARGETS: dict[FloorKind, str] = {
+    "sum": r"stability target $\epsilon$ (tree counts, summed over the rules)",
+    "each": r"stability target $\epsilon$ (tree count of each rule)",
+}
 SERIES = (("blue", "o", "-"), ("vermillion", "^", "--"), ("green", "s", "-."),
           ("purple", "D", ":"), ("orange", "v", "-"), ("sky", "P", "--"))  # fmt: skip
 
@@ -66,6 +71,7 @@ class EffortDisplay:
 
     efforts: tuple[FloorEffort, ...]  #: one for each target of each frontier
     measure: Measure  #: of work
+    floor: FloorKind = "sum"  #: what targets are for: the "sum" of the counts, or "each"
 
     # --- data -----------------------------------------------------------------------------------
 
@@ -106,7 +112,12 @@ class EffortDisplay:
             for name, frontier in frontiers.items()
             for entry in frontier.entries
         ]
-        return cls(tuple(efforts), measure)
+        kinds = {frontier.floor for frontier in frontiers.values()}
+        if len(kinds) > 1:
+            raise InvalidParameter(
+                "The frontiers have two kinds of floor, 'sum' and 'each'; draw those of one kind."
+            )
+        return cls(tuple(efforts), measure, kinds.pop())
 
     def frame(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each target of each series as a data frame.
@@ -154,7 +165,7 @@ class EffortDisplay:
         self._set_scale()
         horizontal = {
             "position": r"position of the stability target $\epsilon$, largest first",
-            "floor": r"stability target $\epsilon$ (tree counts, summed over the rules)",
+            "floor": TARGETS[self.floor],
         }
         finish(self.ax_, x=horizontal[against], y=self._vertical())
         return self

@@ -13,6 +13,7 @@ from mossrules._frames import Backend
 from mossrules.display.plots._axes import PALETTE, axes_for, finish, records_frame
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier.result import ROUNDING, Frontier
+from mossrules.solver.problems.selection import FloorKind
 from mossrules.solver.result import Solution, Status
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ Kind = Literal[
 Vertical = Literal["loss", "explained"]
 Solutions = Solution | Iterable[Solution] | Mapping[str, Solution | Iterable[Solution]]
 
+# What the horizontal axis has, by the kind of floor, and of what the axis above it has the share.
+HORIZONTAL: dict[FloorKind, str] = {
+    "sum": "stability score $H_1$ (tree counts, summed over the rules)",
+    "each": "least tree frequency $H_1$ (tree count of the least frequent rule)",
+}
+SCORES: dict[FloorKind, str] = {"sum": "stability score", "each": "least tree frequency"}
 BLUE = PALETTE["blue"]
 RING = {"color": "black", "markersize": 9.5, "fillstyle": "none", "zorder": 5}
 STYLES: dict[Kind, dict[str, Any]] = {
@@ -122,6 +129,7 @@ class FrontierDisplay:
     marks: tuple[Mark, ...]  #: in the order of the legend; points the most stable first
     max_stability: int  #: of any selection
     complete: bool  #: whether no point is missing
+    floor: FloorKind = "sum"  #: what the stability score is of: the "sum" of counts, or "each"
     largest_stability = Renamed("max_stability")
 
     # --- data -----------------------------------------------------------------------------------
@@ -155,7 +163,7 @@ class FrontierDisplay:
             raise InvalidParameter("The frontier has no points; solve for at least one target.")
         order = get_args(Kind)
         marks.sort(key=lambda each: order.index(each.mark))
-        return cls(tuple(marks), frontier.max_stability, frontier.complete)
+        return cls(tuple(marks), frontier.max_stability, frontier.complete, frontier.floor)
 
     @classmethod
     def from_estimator(
@@ -225,7 +233,7 @@ class FrontierDisplay:
         }
         finish(
             self.ax_,
-            x="stability score $H_1$ (tree counts, summed over the rules)",
+            x=HORIZONTAL[self.floor],
             y=vertical[loss],
         )
         return self
@@ -274,7 +282,7 @@ class FrontierDisplay:
             return share * percent
 
         shares = self.ax_.secondary_xaxis("top", functions=(to_share, from_share))
-        shares.set_xlabel("% of the maximum stability score")
+        shares.set_xlabel(f"% of the maximum {SCORES[self.floor]}")
 
 
 # --- marks --------------------------------------------------------------------------------------
@@ -334,6 +342,11 @@ def _check_frontiers(frontier: Frontier, approximate: Frontier | None) -> None:
         if not isinstance(given, Frontier):
             raise UnsupportedType(f"{name} is a {type(given).__name__}; pass a Frontier.")
     for _, given in others:  # not the frontier itself: without candidates its gamma is NaN
+        if frontier.floor != given.floor:
+            raise InvalidParameter(
+                f"The frontiers have floor {frontier.floor!r} and {given.floor!r}; draw together only "
+                "those of one problem."
+            )
         for figure in ("max_stability", "null_loss", "max_rules", "gamma"):
             one, other = getattr(frontier, figure), getattr(given, figure)
             if one != other:

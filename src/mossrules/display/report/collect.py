@@ -42,7 +42,7 @@ from mossrules.evaluation.folds import EvaluationProgress
 from mossrules.evaluation.frontier_evaluation import FrontierEvaluation, standard_error
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint
-from mossrules.learning.stability_levels import read_shares
+from mossrules.learning.stability_levels import floor_in_words, read_shares
 from mossrules.model import RuleSet
 from mossrules.model.export_text import event_text
 from mossrules.model.values import Interval, sorted_labels, value_test
@@ -87,7 +87,8 @@ def collect(
     cv
         Folds, as in `evaluate_frontier`, 5 by default; None for no cross-validation.
     points : int or shares of the largest stability, default=51
-        Number of stability targets, in equal steps from 1 to 0.5, or the targets themselves.
+        Number of stability targets, in equal steps from 1 to 0.5 (with floor="each" in equal ratios
+        to 0.05), or the targets themselves.
     methods : "baselines", dict from names to estimators, or None
         Methods to compare with, measured on the same folds.
     identity : {"thresholds", "codes", "rows"}, default="thresholds"
@@ -120,7 +121,7 @@ def collect(
     say = progress or (lambda *_: None)
     started = datetime.now(UTC)
     say("solving at levels of stability", None, None)
-    frontier = with_own(model.frontier(read_shares(points), gap), model.solution_)
+    frontier = with_own(model.frontier(read_shares(points, model.floor), gap), model.solution_)
     if frontier.interrupted:
         raise KeyboardInterrupt  # folds would take longer, and the page would lack points
     solutions = _points(frontier, model.solution_)
@@ -150,13 +151,14 @@ def collect(
         columns=_columns(model, table, rules),
         rules=_rules(rule_sets, rules),
         points=[
-            replace(_point(frontier, solution, rule_set, rules, model.max_rules), training=score)
+            replace(_point(frontier, solution, rule_set, rules, model), training=score)
             for solution, rule_set, score in zip(solutions, rule_sets, scores, strict=True)
         ],
         chosen=solutions.index(model.solution_),
         knee=solutions.index(frontier.knee()) if len(frontier) > 2 else None,
         target_summary=_target(model, X, y),
         baselines=baselines,
+        floor=model.floor,
     )
     return data if evaluation is None else _with_evaluation(data, evaluation, rule_sets)
 
@@ -207,7 +209,7 @@ def _rule_set(model: Moss, own: RuleSet, solution: Solution) -> RuleSet:
 
 
 def _point(
-    frontier: Frontier, solution: Solution, rule_set: RuleSet, rules: Sequence[Rule], max_rules: int
+    frontier: Frontier, solution: Solution, rule_set: RuleSet, rules: Sequence[Rule], model: Moss
 ) -> ReportPoint:
     return ReportPoint(
         stability=frontier.share(solution.stability),
@@ -216,7 +218,7 @@ def _point(
         intercept=rule_set.intercept,
         rules=tuple(map(rules.index, rule_set.rules)),
         weights=tuple(rule_set.weights.tolist()),
-        certificate=CertificateSummary.of(solution, max_rules),
+        certificate=CertificateSummary.of(solution, model.max_rules, _floor(model, solution)),
         exports={
             "text": rule_set.to_text(),
             "sql": rule_set.to_sql(SQL_TABLE),
@@ -224,6 +226,14 @@ def _point(
             "json": rule_set.to_json(),
         },
     )
+
+
+def _floor(model: Moss, solution: Solution) -> str | None:
+    """Return a sentence on how often each rule of a point was found, where the floor is on each."""
+    problem = model.problem_
+    if problem is None or problem.floor == "sum" or len(solution.support) == 0:
+        return None
+    return floor_in_words(problem, model.pool_.n_trees, solution.stability)
 
 
 def _rules(rule_sets: Sequence[RuleSet], rules: Sequence[Rule]) -> list[ReportRule]:

@@ -20,6 +20,7 @@ from mossrules.candidates.cuts import BinnedColumn
 from mossrules.candidates.thresholds import readable
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
 from mossrules.solver import Solution, Status
+from mossrules.solver.problems.selection import FloorKind
 
 __all__ = [
     "BaselinePoint",
@@ -158,8 +159,12 @@ class CertificateSummary:
     sentence: str
 
     @classmethod
-    def of(cls, solution: Solution, max_rules: int) -> CertificateSummary:
-        """Return the certificate of a solution of at most `max_rules` rules."""
+    def of(cls, solution: Solution, max_rules: int, floor: str | None = None) -> CertificateSummary:
+        """Return the certificate of a solution of at most `max_rules` rules.
+
+        `floor` is a sentence on how often each rule was found.
+        """
+        sentence = _certificate_sentence(solution, max_rules)
         return cls(
             status=solution.status.value,
             gap=solution.gap,
@@ -167,7 +172,7 @@ class CertificateSummary:
             bound=solution.bound,
             seconds=solution.report.seconds,
             method=solution.report.method,
-            sentence=_certificate_sentence(solution, max_rules),
+            sentence=sentence if floor is None else f"{sentence} {floor}",
         )
 
 
@@ -264,11 +269,14 @@ class ReportData:
     folds: int | None = None  #: of cross-validation; None without
     target_summary: TargetSummary | None = None  #: quantiles of a target that is a number
     baselines: Sequence[BaselinePoint] = field(default_factory=tuple)  #: other methods
+    floor: FloorKind = "sum"  #: what the stability score is of: the "sum" of counts, or "each"
 
     def content(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
         fields = asdict(self)
         columns, rows, target = (fields.pop(name) for name in ("columns", "rows", "target_summary"))
+        if fields["floor"] == "sum":  # as before there was another
+            del fields["floor"]
         data = {"rows": rows, "columns": columns, "target": target}
         content: dict[str, Any] = _strict(
             {"format": FORMAT, "version": VERSION, **fields, "data": data}

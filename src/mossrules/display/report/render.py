@@ -180,6 +180,7 @@ def _frontier_figure(frontier: Frontier, own: Solution | None = None) -> str:
         chosen=None if own is None else _position(points, own),
         knee=_position(points, frontier.knee()) if len(points) > 2 else None,
         proven=[point.status is Status.OPTIMAL for point in points],
+        floor=frontier.floor,
     )
     return figure.svg(*SMALL, suffix=f"-{id(frontier):x}")  # ids of a notebook's figures differ
 

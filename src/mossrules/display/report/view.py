@@ -27,6 +27,7 @@ from mossrules.display.report.numbers import (
     odds_ratio,
     percent,
 )
+from mossrules.solver.problems.selection import FloorKind
 
 __all__ = ["fit_figure", "label_words", "make_view", "score_figure"]
 
@@ -41,6 +42,8 @@ TURNING = re.compile(
     "[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufeff"
     "\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
+# What the stability score of a point is called on an axis, by the kind of floor.
+SCORE_NAMES: dict[FloorKind, str] = {"sum": "stability score", "each": "least tree frequency"}
 OTHER = {"value": "other", "text": "another value", "typical": False}
 Content = Mapping[str, Any]
 
@@ -61,6 +64,7 @@ def make_view(content: Content) -> dict[str, Any]:
             if content[key] is not None
         ],
         "figures": _figures(content),
+        "floor": content.get("floor", "sum"),
         "texts": texts,
         "shown": shown,
         "rules": [_rule(rule) for rule in content["rules"]],
@@ -204,6 +208,7 @@ def fit_figure(
     knee: int | None = None,
     advised: int | None = None,
     proven: Sequence[bool] | None = None,
+    floor: FloorKind = "sum",
 ) -> Figure:
     """Return fit, the share of the loss explained, against stability for points of a trade-off."""
     count = len(stability)
@@ -227,7 +232,7 @@ def fit_figure(
             f"{count} points of the trade-off, from the most stable on the right to the one that "
             f"fits best on the left. {_named_points(marks)}"
         ),
-        x=Axis.of("stability score, % of the maximum", stability, scale=100.0),
+        x=Axis.of(f"{SCORE_NAMES[floor]}, % of the maximum", stability, scale=100.0),
         y=Axis.of("fit, % of the loss explained", explained, scale=100.0),
         marks=marks,
         selected=chosen,
@@ -269,6 +274,7 @@ def _figures(content: Content) -> list[dict[str, str]]:
         knee=content["knee"],
         advised=content["advised"],
         proven=[point["certificate"]["status"] == "optimal" for point in points],
+        floor=content.get("floor", "sum"),
     )
     caption = "Further right is more stable, and higher fits better."
     if any(mark.kind == "unproven" for mark in fit.marks):

@@ -100,6 +100,7 @@ def verify_claim(
         _close("stability", stability, problem.stability(support)),
         Check("bound", bound <= loss, f"{bound:.9g} is not above the loss {loss:.9g}"),
     ]
+    problem = problem.as_sum()  # which bounds are of, whatever the kind of floor
     if not quick:
         checks += [_data(problem), _neighbours(problem, support, bound)]
     if proven_gap is not None:

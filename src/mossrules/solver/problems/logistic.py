@@ -33,7 +33,13 @@ from mossrules.exceptions import InvalidParameter
 from mossrules.patterns import Patterns, logistic_loss
 from mossrules.solver.kernels.linalg import signed_weights
 from mossrules.solver.problems.linear_constraints import LinearConstraints
-from mossrules.solver.problems.selection import Fit, SelectionProblem, check_point, whole_counts
+from mossrules.solver.problems.selection import (
+    Fit,
+    FloorKind,
+    SelectionProblem,
+    check_point,
+    whole_counts,
+)
 
 __all__ = ["GAMMA_INFORMATION", "INTERCEPT", "LogisticProblem"]
 
@@ -74,6 +80,7 @@ class LogisticProblem(SelectionProblem):
     fixed_out: Sequence[int] = ()  #: rules that must not be
     constraints: LinearConstraints | None = None  #: further limits on the selection
     signs: IntArray | None = None  #: of the weights: 1, -1, or 0 for any
+    floor: FloorKind = "sum"  #: what has a minimum: the "sum" of the counts, or "each" of them
 
     @classmethod
     def from_matrix(
@@ -173,7 +180,7 @@ class LogisticProblem(SelectionProblem):
             p,
             activations=np.pad(p.activations, ((0, n), (0, 0))),
             values=np.pad(p.values, (0, n)),
-            counts=np.pad(p.counts, (0, n)),
+            counts=self._padded_counts(n),
         )
         return replace(self, patterns=patterns, **self._padded_conditions(n))
 

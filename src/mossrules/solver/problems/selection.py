@@ -10,17 +10,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from mossrules._common import cached_property, check_integer, check_number
+from mossrules._common import cached_property, check_choice, check_integer, check_number
 from mossrules._deprecated import Renamed
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
+from mossrules.solver.problems.each_floor import (
+    least_count,
+    most_stable_under_limits,
+    rules_below,
+)
 from mossrules.solver.problems.linear_constraints import LinearConstraints
 
-__all__ = ["Fit", "SelectionProblem", "check_point", "whole_counts"]
+__all__ = ["Fit", "FloorKind", "SelectionProblem", "check_point", "whole_counts"]
+
+# What `min_stability` is the least of: the sum of the counts of all rules, or the count of each.
+FloorKind = Literal["sum", "each"]
 
 # Solving for weights loses about as many digits as the condition of G_SS + I/gamma has, which is of
 # the order of gamma times the largest curvature; a float has 16.
@@ -45,9 +53,11 @@ class SelectionProblem(ABC):
     fixed_out: Sequence[int]
     constraints: LinearConstraints | None
     signs: IntArray | None
+    floor: FloorKind
 
     def _check_conditions(self) -> None:
         """Put the fields of the conditions into their final form, or say what is wrong."""
+        check_choice("floor", self.floor, get_args(FloorKind))
         check = {
             "max_rules": check_integer("max_rules", self.max_rules),
             "gamma": check_number("gamma", self.gamma),
@@ -115,7 +125,10 @@ class SelectionProblem(ABC):
 
     @property
     def size(self) -> int:
-        """Rules in a best selection: one more never raises H2 nor lowers H1, so all are used."""
+        """Rules in a best selection without a floor: one more never raises H2, so all are used.
+
+        Nor does one more lower the sum of the counts; a floor on each rule may leave fewer.
+        """
         return min(self.max_rules, len(self.fixed_in) + len(self.free))
 
     @cached_property
@@ -128,14 +141,28 @@ class SelectionProblem(ABC):
 
     @cached_property
     def max_stability_unlimited(self) -> int:
-        """The largest H1 of any selection, limits `A z <= b` left aside."""
+        """The largest H1 of a selection of full size, limits `A z <= b` left aside."""
         return self.stability(self.most_stable)
+
+    @property
+    def largest_floor(self) -> int:
+        """The largest floor that may be asked for, limits `A z <= b` left aside.
+
+        On each rule it is the largest count: above `max_stability_unlimited`, fewer than max_rules
+        rules are left, and at last none.
+        """
+        return self.max_stability_unlimited if self.floor == "sum" else int(self.counts.max())
 
     @cached_property
     def most_stable_feasible(self) -> IntArray | None:
-        """The selection of the largest H1 that keeps all limits, or None where none keeps them."""
+        """The selection of the largest H1 that keeps all limits, or None where none keeps them.
+
+        Under floor "each", of those of as many rules as the limits allow.
+        """
         if self.constraints is None:
             return self.most_stable
+        if self.floor == "each":
+            return most_stable_under_limits(self, self.constraints)
         return self.constraints.cheapest(
             -self.counts.astype(np.float64),
             self.max_rules,
@@ -145,7 +172,11 @@ class SelectionProblem(ABC):
 
     @property
     def max_stability(self) -> int:
-        """The largest H1 of a selection that keeps all limits; 0 where none does."""
+        """The largest H1 of a selection that keeps all limits; 0 where none does.
+
+        Under floor "each" it is the count of the last of the `max_rules` most frequent rules that
+        may be chosen, or of as many as limits allow together.
+        """
         best = self.most_stable_feasible
         return 0 if best is None else self.stability(best)
 
@@ -166,12 +197,27 @@ class SelectionProblem(ABC):
         out = tuple(sorted({*self.fixed_out, *map(int, fixed_out)}))
         object.__setattr__(other, "fixed_out", out)
         object.__setattr__(other, "constraints", constraints)
-        for name in ("free", "most_stable", "max_stability_unlimited", "most_stable_feasible"):
-            vars(other).pop(name, None)
+        _forget(other, "free", "most_stable", "max_stability_unlimited", "most_stable_feasible")
         if not set(out).isdisjoint(self.fixed_in):
             raise InfeasibleProblem("A rule would be both fixed in and fixed out; fix fewer.")
         _check_floor(other)
         return other
+
+    def with_floor(self, floor: FloorKind) -> Self:
+        """Return the same problem with the other kind of floor, or this kind, set to 0."""
+        check_choice("floor", floor, get_args(FloorKind))
+        other = copy(self)  # as in `at`
+        object.__setattr__(other, "floor", floor)
+        object.__setattr__(other, "min_stability", 0)
+        _forget(other, "max_stability_unlimited", "most_stable_feasible")
+        return other
+
+    def as_sum(self) -> Self:
+        """Return a problem with floor "sum" and the same feasible selections: the one to solve."""
+        if self.floor == "sum":
+            return self
+        below = rules_below(self, self.min_stability)
+        return self.with_floor("sum").restricted(below.tolist(), self.constraints)
 
     def possible_rules(self) -> IntArray:
         """Return the rules of any selection that meets size, floor and fixings, ascending.
@@ -179,6 +225,8 @@ class SelectionProblem(ABC):
         Limits `A z <= b` are left aside.
         """
         counts, fixed = self.counts, np.array(self.fixed_in, dtype=np.int64)
+        if self.floor == "each":
+            return np.union1d(fixed, np.setdiff1d(self.free, rules_below(self, self.min_stability)))
         rules_left = self.size - len(fixed)
         if rules_left == 0:
             return fixed
@@ -190,8 +238,14 @@ class SelectionProblem(ABC):
     # --- selections -------------------------------------------------------------------------------
 
     def stability(self, support: IntArray) -> int:
-        """Return H1 of a selection."""
-        return int(self.counts[np.asarray(support, dtype=np.int64)].sum())
+        """Return H1 of a selection: the sum of its counts, or under floor "each" the least.
+
+        The least is over rules that are not fixed in; of none, it is the largest of all counts.
+        """
+        S = np.asarray(support, dtype=np.int64)
+        if self.floor == "each":
+            return least_count(self.counts, np.setdiff1d(S, self.fixed_in))
+        return int(self.counts[S].sum())
 
     def is_feasible(self, support: IntArray) -> bool:
         """Tell whether a selection meets every condition of the problem."""
@@ -249,6 +303,11 @@ class SelectionProblem(ABC):
     @abstractmethod
     def _with_blanks(self, n: int) -> Self:
         """Return the problem with n more rules, which hold nowhere and count for nothing."""
+
+    def _padded_counts(self, n: int) -> IntArray:
+        """Return the counts, and those of n blanks, which are not to change H1."""
+        blank = 0 if self.floor == "sum" else int(self.counts.max())
+        return np.pad(self.counts, (0, n), constant_values=blank)
 
     def _padded_conditions(self, n: int) -> dict[str, Any]:
         """Return the fields that have an entry for each rule, those of the loss left aside."""
@@ -321,6 +380,8 @@ class SelectionProblem(ABC):
             extras.append(f", {self.constraints!r}")
         if self.signs is not None:
             extras.append(f", {np.count_nonzero(self.signs)} signs")
+        if self.floor != "sum":
+            extras.append(f", floor={self.floor!r}")
         return (
             f"{type(self).__name__}(m={self.m:,}, max_rules={self.max_rules}, "
             f"gamma={self.gamma:g}, min_stability={self.min_stability} of "
@@ -331,8 +392,19 @@ class SelectionProblem(ABC):
 # --- checks -------------------------------------------------------------------------------------
 
 
+def _forget(problem: SelectionProblem, *names: str) -> None:
+    """Forget what was computed of another problem, which this one is a copy of."""
+    for name in names:
+        vars(problem).pop(name, None)
+
+
 def _check_floor(problem: SelectionProblem) -> None:
-    largest = problem.max_stability_unlimited  # with limits, whether it is met is for the search
+    largest = problem.largest_floor  # with limits, whether it is met is for the search
+    if problem.min_stability > largest and problem.floor == "each":
+        raise InfeasibleProblem(
+            f"min_stability is {problem.min_stability}, but no rule is in more than {largest} "
+            "trees; ask for at most that."
+        )
     if problem.min_stability > largest:
         raise InfeasibleProblem(
             f"min_stability is {problem.min_stability}, but no {problem.max_rules} rules that may "
@@ -359,7 +431,7 @@ def check_point(z: FloatArray, m: int) -> FloatArray:
 
 
 def _whole_floor(value: Any) -> int:
-    """Return the smallest integer that is at least `value`, as H1 is a sum of integers.
+    """Return the smallest integer that is at least `value`, as H1 is made of integers.
 
     A share of a whole number may be a rounding error above one: 0.07 * 100 is 7.000000000000001,
     and must not ask for 8 counts.

@@ -7,7 +7,7 @@ Notation (shapes in brackets)
     eps        minimum stability asked for, in counts
     S, z       a selection of rules as positions, and as an indicator in [0, 1]^m
 
-    H1(S) = sum_{i in S} c_i
+    H1(S) = sum_{i in S} c_i, or with floor="each" the least c_i of S (`each_floor`)
     H2(S) = 1/2 min_w |y - M_S w|^2 + |w|^2 / gamma
           = 1/2 (yy - q_S' (G_SS + I/gamma)^-1 q_S)
 
@@ -30,7 +30,13 @@ from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.kernels.linalg import signed_weights, solve_in_order
 from mossrules.solver.problems.linear_constraints import LinearConstraints
-from mossrules.solver.problems.selection import Fit, SelectionProblem, check_point, whole_counts
+from mossrules.solver.problems.selection import (
+    Fit,
+    FloorKind,
+    SelectionProblem,
+    check_point,
+    whole_counts,
+)
 from mossrules.statistics import Statistics
 
 __all__ = ["LinearConstraints", "Problem", "refuse_other_losses"]
@@ -44,6 +50,10 @@ class Problem(SelectionProblem):
     limits on the selection go into `constraints`. `signs` are those of the weights, one for each
     rule: 1 for weights that may not be negative, -1 for none above zero, 0 for any.
 
+    With `floor="each"`, `min_stability` is the minimum of the count of each rule, and not of their
+    sum; rules that are fixed in are exempt. The stability of a selection is then the count of its
+    least frequent rule, and of no rule the largest count there is.
+
     Examples
     --------
     >>> from mossrules import find_candidates
@@ -53,6 +63,12 @@ class Problem(SelectionProblem):
     Problem(m=7, max_rules=2, gamma=10, min_stability=0 of 27)
     >>> problem.stability([0, 2]), problem.max_stability
     (25, 27)
+
+    The third of these rules is in 12 trees.
+
+    >>> each = problem.with_floor("each").at(13)
+    >>> each.stability([0, 2]), each.is_feasible([0, 2]), each.max_stability
+    (12, False, 13)
     """
 
     statistics: Statistics  #: of the candidate rules, from `find_candidates`
@@ -63,6 +79,7 @@ class Problem(SelectionProblem):
     fixed_out: Sequence[int] = ()
     constraints: LinearConstraints | None = None
     signs: IntArray | None = None
+    floor: FloorKind = "sum"  #: what has a minimum: the "sum" of the counts, or "each" of them
 
     @classmethod
     def from_matrix(
@@ -177,7 +194,7 @@ class Problem(SelectionProblem):
             G=np.pad(data.G, ((0, n), (0, n))),
             q=np.pad(data.q, (0, n)),
             values=np.pad(data.values, (0, n)),
-            counts=np.pad(data.counts, (0, n)),
+            counts=self._padded_counts(n),
             support=np.pad(data.support, (0, n)),
         )
         return replace(self, statistics=statistics, **self._padded_conditions(n))

@@ -164,7 +164,7 @@ def near_optimal(
     Parameters
     ----------
     problem
-        What to select from, and under which conditions; of either loss.
+        What to select from, and under which conditions; of either loss, with either kind of floor.
     tolerance
         Rule sets with a loss of at most (1 + tolerance) times the optimum are listed.
     max_solutions
@@ -194,6 +194,7 @@ def near_optimal(
         raise InvalidParameter(
             "A near-optimal set takes neither limits A z <= b nor signs; leave them out."
         )
+    asked, problem = problem, problem.as_sum()  # no search knows of a floor on each rule
     tolerance = check_number("tolerance", tolerance, minimum=0.0)
     max_solutions = check_integer("max_solutions", max_solutions)
     # The gap is of no use to a list: what is within the tolerance is in, what is not is out.
@@ -206,7 +207,7 @@ def near_optimal(
     status = search.run(clock).status
     selections.add_smaller()
     limit = min(search.bound, selections.limit)
-    return selections.set_of(limit, status, search.nodes, clock.elapsed())
+    return selections.set_of(asked, limit, status, search.nodes, clock.elapsed())
 
 
 # --- the list -----------------------------------------------------------------------------------
@@ -259,15 +260,17 @@ class _Selections:
             self.add(support for support in candidates if self.problem.is_feasible(support))
             largest = [key for key in smaller if key in self.losses]
 
-    def set_of(self, limit: float, status: Status, nodes: int, seconds: float) -> NearOptimalSet:
-        """Return what is in the list."""
+    def set_of(
+        self, asked: SelectionProblem, limit: float, status: Status, nodes: int, seconds: float
+    ) -> NearOptimalSet:
+        """Return what is in the list, with the stability that the problem asked for has."""
         if self.is_full and status is Status.OPTIMAL:
             status = Status.SOLUTION_LIMIT
         supports = tuple(np.array(key, dtype=np.int64) for key in self.losses)
         return NearOptimalSet(
             supports=supports,
             losses=np.array(list(self.losses.values())),
-            stabilities=np.array([self.problem.stability(each) for each in supports], np.int64),
+            stabilities=np.array([asked.stability(each) for each in supports], np.int64),
             tolerance=self.tolerance,
             limit=limit,
             status=status,
