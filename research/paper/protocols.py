@@ -128,7 +128,7 @@ class Protocol:
                     max_rules, random_state=seed, n_jobs=jobs, **given
                 )
                 if self.is_paper:
-                    own = OWN if model.generator == "forest" else NO_BOOTSTRAP
+                    own = OWN if model.generator in ("forest", "paper-forest") else NO_BOOTSTRAP
                     model.set_params(variant="paper", **own.get(name, {}))
                 found[name] = self._filled(model, X)
             else:

@@ -25,6 +25,10 @@ N_BINS: Final = 8
 # the same R2; all columns are too many, with .02 less R2.
 MAX_FEATURES: Final = 0.5
 
+# "forest" draws by what rows and columns hold: no order, sign or unit changes the rules.
+# "paper-forest" draws as the first release did, by the target first and by the places of columns.
+GENERATOR: Final = "paper-forest"
+
 # Time and memory of the statistics grow with the square of the number of candidates.
 MAX_CANDIDATES: Final = 2000
 

@@ -32,6 +32,8 @@ from mossrules.candidates.kernels.trees import (
     add_level_histograms,
     choose_splits,
 )
+from mossrules.data.content_order import TARGET, Numbering
+from mossrules.data.even_grid import coarse
 from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
@@ -226,6 +228,8 @@ class _Grower:
         draw_features(
             self.seed, trees.start, first_node, active[trees], len(binning.columns), start, features
         )
+        if self.data.column_order is not None:
+            features = _in_order(features, self.data.column_order, drawn_first=start > 0)
         histogram = self._histograms(level, trees, features)
         forest = self.forest
         choose_splits(
@@ -234,6 +238,7 @@ class _Grower:
             binning.nominal_levels,
             self.min_leaf_weight,
             start > 0,
+            self.data.is_even and not len(self.noise),
             forest.feature[trees, level_nodes],
             forest.low[trees, level_nodes],
             forest.width[trees, level_nodes],
@@ -250,6 +255,7 @@ class _Grower:
             keys=keys,
             noise=self.noise,
             target_shift=self.data.forest_shift,
+            is_even=self.data.is_even,
             splits=(forest.feature[trees], forest.low[trees], forest.width[trees]),
             level=level,
             features=features,
@@ -271,6 +277,7 @@ class _LevelHistograms:
     keys: BitArray
     noise: IntArray
     target_shift: int
+    is_even: bool
     splits: tuple[IntArray, CodeArray, CodeArray]  # feature, low and width of the levels above
     level: int
     features: IntArray
@@ -278,9 +285,10 @@ class _LevelHistograms:
 
     def __call__(self, chunk: EncodedChunk) -> AnyArray:
         histogram = np.zeros((*self.features.shape, self.n_codes, 2), dtype=np.int64)
+        shifted = coarse if self.is_even else np.right_shift
         add_level_histograms(
             chunk.codes,
-            chunk.target >> self.target_shift,
+            shifted(chunk.target, self.target_shift),
             np.empty(0, dtype=np.int64) if chunk.weights is None else chunk.weights,
             chunk.start,
             chunk.row_ids,
@@ -292,6 +300,16 @@ class _LevelHistograms:
             histogram,
         )
         return histogram
+
+
+def _in_order(features: IntArray, column_order: IntArray, *, drawn_first: bool) -> IntArray:
+    """Return the columns that stand at drawn places of an order, in this order themselves.
+
+    Ties go to the column that stands first. A further draw is looked at in the order drawn, as it
+    ends with its first column that varies.
+    """
+    places = features if drawn_first else np.sort(features.astype(np.uint64)).astype(np.int64)
+    return np.where(places < 0, -1, column_order[np.maximum(places, 0)])
 
 
 def _add_in_place(total: AnyArray, part: AnyArray) -> AnyArray:
@@ -329,7 +347,9 @@ class ForestGenerator:
     """A forest of our own; see `grow_forest` for the parameters.
 
     `noise` is the standard deviation of Gaussian noise on the target, in standard deviations of
-    the target; None means bootstrap rows instead.
+    the target; None means bootstrap rows instead. With `numbering="content"` the forest does not
+    depend on the order of the columns, nor on the sign and the unit of the target; "target" is the
+    paper's experiments'.
     """
 
     n_trees: int = 500
@@ -338,6 +358,7 @@ class ForestGenerator:
     min_leaf: float = 1
     noise: float | None = None
     seed: int = 0
+    numbering: Numbering = TARGET  # by what rows and columns are numbered, which draws go by
 
     def __post_init__(self) -> None:
         check_integer("n_trees", self.n_trees)

@@ -11,8 +11,8 @@ A pool has each distinct rule once, with the trees that contain it: `CandidatePo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache, reduce
+from dataclasses import dataclass, replace
+from functools import cache, partial, reduce
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -314,6 +314,14 @@ def format_number(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
+def _sort_key(places: dict[str, int] | None, rule: Rule) -> tuple[object, ...]:
+    """Return the sort key of a rule, whose features may have places of their own."""
+    if places is None:
+        return rule.sort_key
+    keys = ((places[each.feature], *each.sort_key[1:]) for each in rule.conditions)
+    return len(rule.conditions), *sorted(keys, key=lambda key: key[0])
+
+
 # --- the pool -------------------------------------------------------------------------------------
 
 
@@ -338,10 +346,16 @@ class CandidatePool:
     rules: tuple[Rule, ...]  #: the most frequent first
     trees: tuple[frozenset[int], ...]  #: of each rule, the trees that contain it
     n_trees: int  #: of the forest
+    #: names of columns, if they are not put in order as text where rules tie
+    column_order: tuple[str, ...] | None = None
 
     @classmethod
     def from_paths(
-        cls, paths: Iterable[tuple[int, Path]], binning: Binning, n_trees: int
+        cls,
+        paths: Iterable[tuple[int, Path]],
+        binning: Binning,
+        n_trees: int,
+        column_order: tuple[str, ...] | None = None,
     ) -> CandidatePool:
         """Collect the distinct rules among the paths of all trees."""
         # Most paths repeat, and a path is cheaper to compare than a rule is to make.
@@ -352,15 +366,23 @@ class CandidatePool:
         trees: dict[Rule, set[int]] = {}
         for path, found in trees_of_path.items():
             trees.setdefault(Rule.of(map(condition, path)), set()).update(found)
-        return cls._sorted(((rule, frozenset(found)) for rule, found in trees.items()), n_trees)
+        members = ((rule, frozenset(found)) for rule, found in trees.items())
+        return cls((), (), n_trees, column_order)._sorted(members)
 
-    @classmethod
-    def _sorted(cls, members: Iterable[tuple[Rule, frozenset[int]]], n_trees: int) -> CandidatePool:
+    def _sorted(self, members: Iterable[tuple[Rule, frozenset[int]]]) -> CandidatePool:
         # The order is part of the result: caps, ties of the solver and files go by it.
-        ordered = sorted(members, key=lambda each: (-len(each[1]), each[0].sort_key))
-        return cls(
-            tuple(rule for rule, _ in ordered), tuple(found for _, found in ordered), n_trees
+        key = partial(_sort_key, self._places)
+        ordered = sorted(members, key=lambda each: (-len(each[1]), key(each[0])))
+        return replace(
+            self,
+            rules=tuple(rule for rule, _ in ordered),
+            trees=tuple(found for _, found in ordered),
         )
+
+    @property
+    def _places(self) -> dict[str, int] | None:
+        order = self.column_order
+        return None if order is None else {name: place for place, name in enumerate(order)}
 
     @cached_property
     def counts(self) -> IntArray:
@@ -375,14 +397,14 @@ class CandidatePool:
     def cap(self, maximum: int) -> CandidatePool:
         """Return at most `maximum` rules, the most frequent."""
         maximum = check_integer("max_candidates", maximum)
-        return CandidatePool(self.rules[:maximum], self.trees[:maximum], self.n_trees)
+        return replace(self, rules=self.rules[:maximum], trees=self.trees[:maximum])
 
     def including(self, rules: Iterable[Rule]) -> CandidatePool:
         """Return the pool with more rules, found in no tree unless they are there already."""
         members = dict(zip(self.rules, self.trees, strict=True))
         for rule in rules:
             members.setdefault(rule, frozenset())
-        return self if len(members) == len(self) else self._sorted(members.items(), self.n_trees)
+        return self if len(members) == len(self) else self._sorted(members.items())
 
     def merge(self, groups: Sequence[Sequence[int]]) -> CandidatePool:
         """Return the pool with each group of rules (by position) replaced by its simplest member.
@@ -399,7 +421,7 @@ class CandidatePool:
             simplest = min(group, key=lambda i: (len(self.rules[i]), i))
             found = frozenset[int]().union(*(self.trees[i] for i in group))
             members.append((self.rules[simplest], found))
-        return self._sorted(members, self.n_trees)
+        return self._sorted(members)
 
     def __len__(self) -> int:
         return len(self.rules)

@@ -26,10 +26,13 @@ from mossrules.candidates.statistics import (
 )
 from mossrules.data.chunks import Progress, resolve_n_jobs
 from mossrules.data.columns import Kind
+from mossrules.data.content_order import CONTENT, TARGET, Numbering
 from mossrules.data.rows import Rows, read_rows
 from mossrules.exceptions import InvalidParameter, InvalidTable
 from mossrules.patterns import Patterns
 from mossrules.statistics import Statistics
+
+FORESTS = ("forest", "paper-forest", "noisy-target")  # those of our own, by name
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def find_candidates(
     n_bins: int = defaults.N_BINS,
     max_features: float = defaults.MAX_FEATURES,
     min_leaf: float = 1,
-    generator: Any = "forest",
+    generator: Any = defaults.GENERATOR,
     noise: float = 1.0,
     inner_nodes: bool = False,
     max_candidates: int | None = defaults.MAX_CANDIDATES,
@@ -142,7 +145,10 @@ def find_candidates(
     n_bins
         Most bins of a numeric column.
     generator
-        "forest", "noisy-target", or a fitted scikit-learn ensemble.
+        "forest", "paper-forest", "noisy-target", or a fitted scikit-learn ensemble. The first two
+        differ in their random draws alone: those of "forest" do not depend on the order of the
+        columns, nor on the sign and the unit of the target; "paper-forest" has those of the paper's
+        experiments.
     noise
         Standard deviation of the noise of "noisy-target", in those of the target.
     inner_nodes
@@ -175,7 +181,7 @@ def find_candidates(
     Candidates(... rules from 100 trees on 442 rows)
     """
     jobs = resolve_n_jobs(n_jobs)
-    if generator in ("forest", "noisy-target"):
+    if isinstance(generator, str) and generator in FORESTS:
         generator = ForestGenerator(
             n_trees=n_trees,
             max_depth=max_depth,
@@ -183,16 +189,17 @@ def find_candidates(
             min_leaf=min_leaf,
             noise=noise if generator == "noisy-target" else None,
             seed=resolve_seed(random_state),
+            numbering=numbering_of(generator),
         )
     # Whatever the source of rules, cuts come first: its paths speak of bins.
     source = resolve_generator(generator)
     rows = X
     if not isinstance(X, Rows):
         rows = read_rows(X, y, sample_weight, keeps_order=True, n_jobs=jobs)
-    rows = rows.in_chunks(n_jobs=jobs, chunk_rows=chunk_rows)
+    rows = rows.numbered(numbering_of(source)).in_chunks(n_jobs=jobs, chunk_rows=chunk_rows)
     data = encode_rows(rows, source, n_bins=n_bins, n_jobs=jobs, progress=progress)
     paths = source.paths(data, inner_nodes=inner_nodes, n_jobs=jobs, progress=progress)
-    pool = CandidatePool.from_paths(paths, data.binning, source.n_trees)
+    pool = CandidatePool.from_paths(paths, data.binning, source.n_trees, data.made_up_order)
     if not pool.rules:
         raise InvalidTable(
             "No tree found a split, so there are no rules; there may be too few rows for "
@@ -234,6 +241,14 @@ def check_rule(rule: Rule, binning: Binning) -> Rule:
     return rule
 
 
+def numbering_of(generator: Any) -> Numbering:
+    """Return by what a source of rules wants rows and columns numbered."""
+    if isinstance(generator, str):
+        return CONTENT if generator == "forest" else TARGET
+    found: Numbering = getattr(generator, "numbering", TARGET)
+    return found
+
+
 def resolve_generator(generator: Any) -> Generator:
     """Return the source of rules that a user's `generator` means."""
     if isinstance(generator, Generator):
@@ -241,8 +256,8 @@ def resolve_generator(generator: Any) -> Generator:
     if hasattr(generator, "fit"):
         return FittedEnsemble(generator)
     raise InvalidParameter(
-        f"generator is {generator!r}; pass 'forest', 'noisy-target' or a fitted scikit-learn "
-        "ensemble of trees."
+        f"generator is {generator!r}; pass 'forest', 'paper-forest', 'noisy-target' or a fitted "
+        "scikit-learn ensemble of trees."
     )
 
 

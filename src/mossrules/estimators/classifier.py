@@ -102,7 +102,7 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         n_bins: int = defaults.N_BINS,
         max_features: float = defaults.MAX_FEATURES,
         inner_nodes: bool = False,
-        generator: Any = "forest",
+        generator: Any = defaults.GENERATOR,
         solver: Method = "auto",
         gap: float = defaults.GAP,
         time_limit: float | None = defaults.TIME_LIMIT,

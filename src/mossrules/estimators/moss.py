@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules import defaults
 from mossrules._display import model_html, write_report
 from mossrules._files import check_place
+from mossrules.candidates.search import numbering_of
 from mossrules.estimators.base import RuleEstimator, RuleRegressor
 from mossrules.evaluation.folds import split_rows
 from mossrules.evaluation.trade_off import cross_validate
@@ -78,7 +79,7 @@ class MossEstimator(RuleEstimator):
         n_bins: int = defaults.N_BINS,
         max_features: float = defaults.MAX_FEATURES,
         inner_nodes: bool = False,
-        generator: Any = "forest",
+        generator: Any = defaults.GENERATOR,
         solver: Method = "auto",
         gap: float = defaults.GAP,
         time_limit: float | None = defaults.TIME_LIMIT,
@@ -167,6 +168,7 @@ class MossEstimator(RuleEstimator):
 
     def _cross_validate(self, rows: Rows, settings: Settings) -> float:
         """Return the share that "auto" stands for, and keep what led to it."""
+        rows = rows.numbered(numbering_of(self.generator))  # which folds go by too
         evaluation = cross_validate(
             settings.but(gap=max(self.gap, AUTO_GAP)),
             rows,
@@ -347,7 +349,7 @@ class MossRegressor(MossEstimator, RuleRegressor):
     inner_nodes : bool, default=False
         Whether the inner nodes of trees are candidates too: rules with fewer conditions, which
         recur more often.
-    generator : "forest", "noisy-target", or a fitted ensemble, default="forest"
+    generator : "forest", "paper-forest", "noisy-target", or a fitted ensemble, default="paper-forest"
         Where rules come from; see `find_candidates`. Wrap an ensemble of scikit-learn in
         `FittedEnsemble` for cross-validation, which would clone, and so empty, a bare one.
     solver : {"auto", "branch-and-bound", "cutting-plane", "coordinate-descent"}, default="auto"

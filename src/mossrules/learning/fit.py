@@ -18,7 +18,7 @@ from mossrules._common import check_choice, check_integer
 from mossrules._typing import IntArray
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import CandidatePool
-from mossrules.candidates.search import Candidates, find_candidates
+from mossrules.candidates.search import Candidates, find_candidates, numbering_of
 from mossrules.constraints.compile import check_constraints
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.rows import Rows, read_rows
@@ -233,6 +233,7 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
 
 def find_in_rows(rows: Rows, *, n_trees: int = defaults.N_TREES, **parameters: Any) -> Candidates:
     """Return the candidates of rows that were read; none where there is nothing to find."""
+    rows = rows.numbered(numbering_of(parameters.get("generator", defaults.GENERATOR)))
     if not target_varies(rows):
         return no_candidates(rows, n_trees)
     try:
