@@ -160,9 +160,7 @@ def _moments(grid: Grid, span: Span, chunk: Chunk) -> Moments:
     return Moments.of(_on_grid(grid, span, chunk), chunk.weights)
 
 
-def _encode_chunk(
-    binning: Binning, grid: Grid, span: Span, chunk: Chunk
-) -> list[EncodedChunk]:
+def _encode_chunk(binning: Binning, grid: Grid, span: Span, chunk: Chunk) -> list[EncodedChunk]:
     """Return the chunk in pieces small enough to work on; columns are read one after the other."""
     table = chunk.table.select(binning.names)
     pieces = [slice(i, i + MAX_CHUNK_ROWS) for i in range(0, len(chunk), MAX_CHUNK_ROWS)]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import ndtri
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 # A rule of more than six conditions is not read by anyone, and node numbers have six bits.
 MAX_DEPTH = 6
+AUTO_TREES: Final = "auto"  # as many trees as `enough_trees` finds to be enough
 HISTOGRAM_BYTES = 1 << 28  # trees are grown in batches when their histograms would exceed this
 
 
@@ -116,6 +117,7 @@ def grow_forest(
     max_features: float = 1 / 3,
     min_leaf: float = 1,
     seed: int = 0,
+    first_tree: int = 0,
     noise: IntArray | None = None,
     n_jobs: int = 1,
     progress: Progress | None = None,
@@ -126,6 +128,7 @@ def grow_forest(
     ----------
     max_features : share of the columns that each split looks at (or their number, if an int).
     min_leaf : least number of bootstrap rows in a leaf (with sample weights: of average rows).
+    first_tree : of a larger forest these trees are those from this one on, a multiple of four.
     noise : 65536 equally likely amounts to add to the target instead of the bootstrap.
     """
     max_depth = check_integer("max_depth", max_depth, maximum=MAX_DEPTH)
@@ -136,6 +139,7 @@ def grow_forest(
         n_drawn=count_features(max_features, n_columns),
         min_leaf_weight=_leaf_weight(data, min_leaf),
         seed=np.uint64(seed),
+        first_tree=check_integer("first_tree", first_tree, minimum=0),
         noise=np.empty(0, dtype=np.int64) if noise is None else noise,
         n_jobs=n_jobs,
         progress=progress,
@@ -177,6 +181,7 @@ class _Grower:
     n_drawn: int
     min_leaf_weight: int
     seed: np.uint64
+    first_tree: int
     noise: IntArray
     n_jobs: int
     progress: Progress | None
@@ -226,7 +231,13 @@ class _Grower:
         binning = self.data.binning
         features = np.empty((trees.stop - trees.start, n_nodes, self.n_drawn), dtype=np.int64)
         draw_features(
-            self.seed, trees.start, first_node, active[trees], len(binning.columns), start, features
+            self.seed,
+            self.first_tree + trees.start,
+            first_node,
+            active[trees],
+            len(binning.columns),
+            start,
+            features,
         )
         if self.data.column_order is not None:
             features = _in_order(features, self.data.column_order, drawn_first=start > 0)
@@ -248,7 +259,10 @@ class _Grower:
 
     def _histograms(self, level: int, trees: slice, features: IntArray) -> AnyArray:
         """Fold the level's histograms over all chunks: the one pass over the rows."""
-        groups = range(trees.start // TREES_PER_DRAW, -(-trees.stop // TREES_PER_DRAW))
+        first = self.first_tree // TREES_PER_DRAW
+        groups = range(
+            first + trees.start // TREES_PER_DRAW, first - (-trees.stop // TREES_PER_DRAW)
+        )
         keys = np.array([stream_key(self.seed, BOOTSTRAP, group) for group in groups], np.uint64)
         forest = self.forest
         fill = _LevelHistograms(
@@ -325,7 +339,7 @@ class Generator(Protocol):
     """What every source of rules offers."""
 
     @property
-    def n_trees(self) -> int:
+    def n_trees(self) -> int | Literal["auto"]:
         """Number of trees whose paths are given."""
 
     def adapt(self, binning: Binning) -> Binning:
@@ -352,16 +366,22 @@ class ForestGenerator:
     paper's experiments'.
     """
 
-    n_trees: int = 500
+    n_trees: int | Literal["auto"] = 500
     max_depth: int = 2
     max_features: float = 1 / 3
     min_leaf: float = 1
     noise: float | None = None
     seed: int = 0
+    first_tree: int = 0  # of those of a larger forest
     numbering: Numbering = TARGET  # by what rows and columns are numbered, which draws go by
 
     def __post_init__(self) -> None:
-        check_integer("n_trees", self.n_trees)
+        if isinstance(self.n_trees, str) and self.n_trees != AUTO_TREES:
+            raise InvalidParameter(
+                f"n_trees is {self.n_trees!r}; pass a number of trees, or 'auto'."
+            )
+        if not isinstance(self.n_trees, str):
+            check_integer("n_trees", self.n_trees)
         if self.noise is not None:
             check_number("noise", self.noise)
 
@@ -380,11 +400,12 @@ class ForestGenerator:
         """Grow the forest and yield its paths."""
         forest = grow_forest(
             data,
-            n_trees=self.n_trees,
+            n_trees=check_integer("n_trees", self.n_trees),
             max_depth=self.max_depth,
             max_features=self.max_features,
             min_leaf=self.min_leaf,
             seed=self.seed,
+            first_tree=self.first_tree,
             noise=None if self.noise is None else gaussian_noise(data, self.noise),
             n_jobs=n_jobs,
             progress=progress,

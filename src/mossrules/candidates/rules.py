@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial, reduce
+from functools import cache, reduce
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -314,15 +314,28 @@ def format_number(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def _sort_key(places: dict[str, int] | None, rule: Rule) -> tuple[object, ...]:
-    """Return the sort key of a rule, whose features may have places of their own."""
-    if places is None:
-        return rule.sort_key
-    keys = ((places[each.feature], *each.sort_key[1:]) for each in rule.conditions)
-    return len(rule.conditions), *sorted(keys, key=lambda key: key[0])
-
-
 # --- the pool -------------------------------------------------------------------------------------
+
+
+Members = Iterable[tuple[Rule, frozenset[int]]]  # rules with the trees that contain them
+
+
+def _in_order(
+    members: Members, column_order: Sequence[str] | None
+) -> tuple[tuple[Rule, ...], tuple[frozenset[int], ...]]:
+    """Return the rules, the most frequent first, and their trees."""
+    # The order is part of the result: caps, ties of the solver and files go by it.
+    places = {name: place for place, name in enumerate(column_order or ())}
+
+    def key(each: tuple[Rule, frozenset[int]]) -> tuple[object, ...]:
+        rule, found = each
+        if column_order is None:
+            return -len(found), rule.sort_key
+        keys = [(places[part.feature], part.sort_key[1:]) for part in rule.conditions]
+        return -len(found), len(rule), sorted(keys)
+
+    ordered = sorted(members, key=key)
+    return tuple(rule for rule, _ in ordered), tuple(found for _, found in ordered)
 
 
 @dataclass(frozen=True)
@@ -367,22 +380,11 @@ class CandidatePool:
         for path, found in trees_of_path.items():
             trees.setdefault(Rule.of(map(condition, path)), set()).update(found)
         members = ((rule, frozenset(found)) for rule, found in trees.items())
-        return cls((), (), n_trees, column_order)._sorted(members)
+        return cls(*_in_order(members, column_order), n_trees, column_order)
 
-    def _sorted(self, members: Iterable[tuple[Rule, frozenset[int]]]) -> CandidatePool:
-        # The order is part of the result: caps, ties of the solver and files go by it.
-        key = partial(_sort_key, self._places)
-        ordered = sorted(members, key=lambda each: (-len(each[1]), key(each[0])))
-        return replace(
-            self,
-            rules=tuple(rule for rule, _ in ordered),
-            trees=tuple(found for _, found in ordered),
-        )
-
-    @property
-    def _places(self) -> dict[str, int] | None:
-        order = self.column_order
-        return None if order is None else {name: place for place, name in enumerate(order)}
+    def _with(self, members: Members, more_trees: int = 0) -> Self:
+        rules, trees = _in_order(members, self.column_order)
+        return replace(self, rules=rules, trees=trees, n_trees=self.n_trees + more_trees)
 
     @cached_property
     def counts(self) -> IntArray:
@@ -404,7 +406,15 @@ class CandidatePool:
         members = dict(zip(self.rules, self.trees, strict=True))
         for rule in rules:
             members.setdefault(rule, frozenset())
-        return self if len(members) == len(self) else self._sorted(members.items())
+        return self if len(members) == len(self) else self._with(members.items())
+
+    def joined(self, other: CandidatePool) -> CandidatePool:
+        """Return the pool of these trees and of others, which are numbered on."""
+        trees = dict(zip(self.rules, self.trees, strict=True))
+        for rule, found in zip(other.rules, other.trees, strict=True):
+            further = frozenset(self.n_trees + tree for tree in found)
+            trees[rule] = trees.get(rule, frozenset()) | further
+        return self._with(trees.items(), other.n_trees)
 
     def merge(self, groups: Sequence[Sequence[int]]) -> CandidatePool:
         """Return the pool with each group of rules (by position) replaced by its simplest member.
@@ -421,7 +431,7 @@ class CandidatePool:
             simplest = min(group, key=lambda i: (len(self.rules[i]), i))
             found = frozenset[int]().union(*(self.trees[i] for i in group))
             members.append((self.rules[simplest], found))
-        return self._sorted(members)
+        return self._with(members)
 
     def __len__(self) -> int:
         return len(self.rules)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mossrules import defaults
 from mossrules._frames import Backend, make_frame
 from mossrules.candidates.codes import EncodedTable, encode_table
 from mossrules.candidates.cuts import Binning, fit_binning
+from mossrules.candidates.enough_trees import find_pool
 from mossrules.candidates.ensembles import FittedEnsemble
 from mossrules.candidates.forest import ForestGenerator, Generator
 from mossrules.candidates.rules import CandidatePool, Levels, Rule, format_number
@@ -109,7 +110,7 @@ def find_candidates(
     X: Any,
     y: Any,
     *,
-    n_trees: int = defaults.N_TREES,
+    n_trees: int | Literal["auto"] = defaults.N_TREES,
     max_depth: int = defaults.MAX_DEPTH,
     n_bins: int = defaults.N_BINS,
     max_features: float = defaults.MAX_FEATURES,
@@ -141,7 +142,10 @@ def find_candidates(
         One number per row, or the name of the target's column in X.
     n_trees, max_depth, max_features, min_leaf
         The forest: trees, their depth (1 to 6), the share of columns each split looks at, and the
-        least number of bootstrap rows in a leaf.
+        least number of bootstrap rows in a leaf. With `n_trees="auto"` there are as many trees as
+        are needed until two forests would have 95 % of their 100 most frequent rules in common:
+        from 500 to 8,000, and beyond 2,000 only while rows x columns x trees are within two
+        billion; `pool.n_trees` says how many.
     n_bins
         Most bins of a numeric column.
     generator
@@ -198,8 +202,7 @@ def find_candidates(
         rows = read_rows(X, y, sample_weight, keeps_order=True, n_jobs=jobs)
     rows = rows.numbered(numbering_of(source)).in_chunks(n_jobs=jobs, chunk_rows=chunk_rows)
     data = encode_rows(rows, source, n_bins=n_bins, n_jobs=jobs, progress=progress)
-    paths = source.paths(data, inner_nodes=inner_nodes, n_jobs=jobs, progress=progress)
-    pool = CandidatePool.from_paths(paths, data.binning, source.n_trees, data.made_up_order)
+    pool = find_pool(source, data, inner_nodes=inner_nodes, n_jobs=jobs, progress=progress)
     if not pool.rules:
         raise InvalidTable(
             "No tree found a split, so there are no rules; there may be too few rows for "

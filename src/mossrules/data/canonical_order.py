@@ -2,8 +2,9 @@
 
 A forest draws its bootstrap by row number. Rows are therefore numbered by what they hold: sorted by
 target and, where that ties, by one column after the other (or the other way round, as
-`content_order.py` has it), then shuffled by a seed that is made of ranks. The same rows in any order or unit, and integer weights in place of repeated rows, then give
-the same model, bit by bit. `Rows` says which keys there are; nothing here reads a table.
+`content_order.py` has it), then shuffled by a seed that is made of ranks. The same rows in any
+order or unit, and integer weights in place of repeated rows, then give the same model, bit by bit.
+`Rows` says which keys there are; nothing here reads a table.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def centred_ranks(target: FloatArray, used: IntArray) -> IntArray:
 
     They are those of `-target` with the other sign; 0 for rows that are not used.
     """
-    ranks = np.zeros(len(target), dtype=np.int32)
+    ranks = np.zeros(len(target), dtype=np.int64)
     distinct, found = np.unique(target[used], return_inverse=True)
     ranks[used] = 2 * found - (len(distinct) - 1)
     return ranks

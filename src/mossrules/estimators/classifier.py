@@ -97,7 +97,7 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
         gamma: float | Literal["auto"] = "auto",
-        n_trees: int = defaults.N_TREES,
+        n_trees: int | Literal["auto"] = defaults.N_TREES,
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.N_BINS,
         max_features: float = defaults.MAX_FEATURES,

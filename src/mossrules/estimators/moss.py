@@ -74,7 +74,7 @@ class MossEstimator(RuleEstimator):
         cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
         gamma: float | Literal["auto"] = "auto",
-        n_trees: int = defaults.N_TREES,
+        n_trees: int | Literal["auto"] = defaults.N_TREES,
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.N_BINS,
         max_features: float = defaults.MAX_FEATURES,
@@ -345,11 +345,13 @@ class MossRegressor(MossEstimator, RuleRegressor):
     n_trees, max_depth, n_bins, max_features
         The forest: trees, their depth (1 to 6), bins of a numeric column, and share of the columns
         that each split looks at. The paper has 500 trees, 10 bins and a third of the columns; what
-        the defaults rest on is in docs/estimator.md.
+        the defaults rest on is in docs/estimator.md. `n_trees="auto"` grows as many trees as are
+        needed for another seed to find nearly the same frequent rules, from 500 to 8,000; see
+        `find_candidates`, and `pool_.n_trees` for how many they were.
     inner_nodes : bool, default=False
         Whether the inner nodes of trees are candidates too: rules with fewer conditions, which
         recur more often.
-    generator : "forest", "paper-forest", "noisy-target", or a fitted ensemble, default="paper-forest"
+    generator : {"forest", "paper-forest", "noisy-target"} or ensemble, default="paper-forest"
         Where rules come from; see `find_candidates`. Wrap an ensemble of scikit-learn in
         `FittedEnsemble` for cross-validation, which would clone, and so empty, a bare one.
     solver : {"auto", "branch-and-bound", "cutting-plane", "coordinate-descent"}, default="auto"

@@ -17,6 +17,7 @@ from mossrules import defaults
 from mossrules._common import check_choice, check_integer
 from mossrules._typing import IntArray
 from mossrules.candidates.cuts import BinnedColumn, Binning
+from mossrules.candidates.enough_trees import LEAST_TREES
 from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates, find_candidates, numbering_of
 from mossrules.constraints.compile import check_constraints
@@ -231,7 +232,9 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
     return find_in_rows(rows, **parameters)
 
 
-def find_in_rows(rows: Rows, *, n_trees: int = defaults.N_TREES, **parameters: Any) -> Candidates:
+def find_in_rows(
+    rows: Rows, *, n_trees: int | Literal["auto"] = defaults.N_TREES, **parameters: Any
+) -> Candidates:
     """Return the candidates of rows that were read; none where there is nothing to find."""
     rows = rows.numbered(numbering_of(parameters.get("generator", defaults.GENERATOR)))
     if not target_varies(rows):
@@ -251,8 +254,9 @@ def target_varies(rows: Rows) -> bool:
     return low < high
 
 
-def no_candidates(rows: Rows, n_trees: int) -> Candidates:
+def no_candidates(rows: Rows, n_trees: int | Literal["auto"]) -> Candidates:
     """Return what is found where the target or all columns are constant: no rules."""
+    n_trees = LEAST_TREES if isinstance(n_trees, str) else n_trees  # which are enough for nothing
     empty = np.empty(0)
     weights = np.ones(len(rows.target)) if rows.weights is None else rows.weights
     n = float(weights.sum())

@@ -349,7 +349,12 @@ def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 @njit
 def _best_level(
-    weight: IntArray, total: IntArray, n_levels: int, min_leaf_weight: int, even: bool, margin: float
+    weight: IntArray,
+    total: IntArray,
+    n_levels: int,
+    min_leaf_weight: int,
+    even: bool,
+    margin: float,
 ) -> tuple[float, int, int]:
     """Return (gain, low, width) of the best split into one level (or missing) and the rest.
 
