@@ -64,6 +64,7 @@ class SweptRegressor(MossRegressor):
         n_trees: int = 500,
         n_bins: int = 10,
         max_features: float = 0.5,
+        generator: Any = "paper-forest",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -74,6 +75,7 @@ class SweptRegressor(MossRegressor):
             n_trees=n_trees,
             n_bins=n_bins,
             max_features=max_features,
+            generator=generator,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -116,7 +118,8 @@ def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
         for share in settings.shares
     }
     shared = (
-        "max_rules", "ties", "gamma", "n_trees", "n_bins", "max_features", "random_state", "n_jobs"
+        "max_rules", "ties", "gamma", "n_trees", "n_bins", "max_features", "generator",
+        "random_state", "n_jobs",
     )  # fmt: skip
     parameters = {name: getattr(exact[settings.shares[0]], name) for name in shared}
     learners = {

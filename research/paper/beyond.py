@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,7 +28,8 @@ from research.paper.measuring import compare, summary_rows
 
 __all__ = ["CHOOSE", "EXPERIMENT", "MEASURE", "Settings", "inner_folds"]
 
-Search = tuple[int, float, int]  # bins, share of the columns that a split looks at, trees
+# Bins, share of the columns that a split looks at, trees.
+Search = tuple[int, float, int | Literal["auto"]]
 PAPERS: Search = (10, 1 / 3, 500)
 LESS: Search = (10, 1 / 2, 500)  # with a share of 0.9, for a quarter of the work
 OURS: Search = (8, 1 / 2, 2000)

@@ -47,6 +47,7 @@ def generated_statistics(
             n_trees=n_trees,
             n_bins=10,
             max_features=1 / 3,  # as in the paper
+            generator="paper-forest",
             max_candidates=n_rules,
             random_state=seed,
             n_jobs=n_jobs,

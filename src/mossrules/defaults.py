@@ -40,6 +40,10 @@ MAX_OVERLAP: Final[float | None] = None
 MIN_COVERAGE: Final[float] = 0
 MIN_TREE_FREQUENCY: Final[float] = 0
 
+# "forest" draws by what rows and columns hold: no order, sign or unit changes the rules.
+# "paper-forest" draws as the first release did, by the target first and by the places of columns.
+GENERATOR: Final = "paper-forest"
+
 # Time and memory of the statistics grow with the square of the number of candidates.
 MAX_CANDIDATES: Final = 2000
 

@@ -35,6 +35,7 @@ __all__ = [
     "add_columns",
     "collapse",
     "column_sums",
+    "even_mean_targets",
     "logistic_loss",
     "mean_targets",
     "pack_columns",
@@ -192,17 +193,29 @@ class Patterns:
 
 def mean_targets(bits: BitArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
     """Return the mean of the centred, scaled target over the rows of each rule."""
-    padded = np.zeros((2, 64 * bits.shape[1]))
-    padded[0, : len(positives)] = positives
-    padded[1, : len(negatives)] = positives + negatives
-    ones, all_rows = np.empty(len(bits)), np.empty(len(bits))
-    by_word = np.ascontiguousarray(bits.T)
-    column_sums(by_word, padded[0], ones)
-    column_sums(by_word, padded[1], all_rows)
-    share = positives.sum() / (padded[1].sum() or 1.0)
+    ones, all_rows = _rule_sums(bits, positives), _rule_sums(bits, positives + negatives)
+    share = positives.sum() / ((positives + negatives).sum() or 1.0)
     mean = np.divide(ones, all_rows, out=np.full_like(ones, share), where=all_rows > 0)
     scale = np.sqrt(share * (1.0 - share)) or 1.0
     return np.asarray((mean - share) / scale, dtype=np.float64)
+
+
+def even_mean_targets(bits: BitArray, positives: FloatArray, negatives: FloatArray) -> FloatArray:
+    """Return the same, rounded so that classes that are swapped give the other sign, to the bit."""
+    ones, others = _rule_sums(bits, positives), _rule_sums(bits, negatives)
+    n_ones, n_others = positives.sum(), negatives.sum()
+    # (ones / all - share) / sqrt(share (1 - share)) on one denominator.
+    above, all_rows = ones * n_others - others * n_ones, ones + others
+    mean = np.divide(above, all_rows, out=np.zeros_like(above), where=all_rows > 0)
+    return np.asarray(mean / (np.sqrt(n_ones) * np.sqrt(n_others) or 1.0), dtype=np.float64)
+
+
+def _rule_sums(bits: BitArray, rows: FloatArray) -> FloatArray:
+    """Return the sum over the patterns of each rule."""
+    padded, sums = np.zeros(64 * bits.shape[1]), np.empty(len(bits))
+    padded[: len(rows)] = rows
+    column_sums(np.ascontiguousarray(bits.T), padded, sums)
+    return sums
 
 
 # --- rows as bytes ------------------------------------------------------------------------------

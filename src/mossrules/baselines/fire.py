@@ -99,7 +99,7 @@ class FireRegressor(BaselineRegressor):
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.N_BINS,
         max_features: float = defaults.MAX_FEATURES,
-        generator: Any = "forest",
+        generator: Any = defaults.GENERATOR,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

@@ -201,7 +201,7 @@ class GlrmRegressor(GeneratedRules, BaselineRegressor):
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.N_BINS,
         max_features: float = defaults.MAX_FEATURES,
-        generator: Any = "forest",
+        generator: Any = defaults.GENERATOR,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -298,7 +298,7 @@ class GlrmClassifier(GeneratedRules, BaselineClassifier):
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.N_BINS,
         max_features: float = defaults.MAX_FEATURES,
-        generator: Any = "forest",
+        generator: Any = defaults.GENERATOR,
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,

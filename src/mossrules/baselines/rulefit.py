@@ -31,7 +31,7 @@ from mossrules.baselines.designs import Design, Folds
 from mossrules.baselines.logistic import Logistic
 from mossrules.baselines.paths import LassoPoint, Loss, lasso_at, lasso_path
 from mossrules.baselines.rulefit_columns import LinearTerms, first_tree_means
-from mossrules.candidates.search import Candidates, resolve_seed
+from mossrules.candidates.search import Candidates, numbering_of, resolve_seed
 from mossrules.data.chunks import RowRange
 from mossrules.data.rows import Rows
 from mossrules.estimators.base import read_features
@@ -170,7 +170,7 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.N_BINS,
         max_features: float = defaults.MAX_FEATURES,
-        generator: Any = "forest",
+        generator: Any = defaults.GENERATOR,
         tree_size: float = 4,
         learning_rate: float = 0.01,
         source: Source = "pool",
@@ -207,7 +207,7 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         if self.means == "first" and not (
             self.variant == "paper"
             and self.source == "pool"
-            and self.generator == "forest"
+            and self.generator in ("forest", "paper-forest")
             and has_seed
         ):
             raise InvalidParameter(
@@ -247,6 +247,7 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         means = statistics.values
         if self.means == "first":
             rows = require_rows(rows, "means='first' needs rows", "set means='all'")
+            rows = rows.numbered(numbering_of(self.generator))
             means = first_tree_means(candidates, rows, resolve_seed(self.random_state))
         # Columns of `Statistics` are v_i where a rule holds; factors make them its mean here.
         factors = np.divide(means, statistics.values, out=np.zeros_like(means),
@@ -339,7 +340,7 @@ random_state, n_jobs
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.N_BINS,
         max_features: float = defaults.MAX_FEATURES,
-        generator: Any = "forest",
+        generator: Any = defaults.GENERATOR,
         tree_size: float = 4,
         learning_rate: float = 0.01,
         source: Source = "pool",

@@ -11,8 +11,13 @@ import numpy as np
 
 from mossrules._typing import AnyArray, BoolArray, CodeArray, IntArray
 from mossrules.candidates.cuts import MISSING, Binning
+from mossrules.data.canonical_order import has_canonical_order
 from mossrules.data.chunks import MAX_CHUNK_ROWS, ChunkSource, Progress
+from mossrules.data.content_order import CONTENT
+from mossrules.data.even_grid import EvenGrid
 from mossrules.data.fixed_point import WEIGHTED_TARGET_SHIFT, Moments, TargetGrid
+
+Grid = TargetGrid | EvenGrid
 
 if TYPE_CHECKING:
     from mossrules.data.row_chunks import Chunk, Span
@@ -43,10 +48,25 @@ class EncodedTable:
     chunks: ChunkSource[EncodedChunk]
     n_rows: int
     binning: Binning
-    target_grid: TargetGrid
+    target_grid: Grid
     is_weighted: bool  # whether rows carry weights of their own
     weight_step: float  # 1.0 when there are no weights
     moments: Moments
+    # Canonical order of the columns, where results must not depend on theirs, nor on the sign and
+    # the unit of the target.
+    column_order: IntArray | None = None
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all is to be the same, up to signs, for the target turned around."""
+        return self.column_order is not None
+
+    @property
+    def made_up_order(self) -> tuple[str, ...] | None:
+        """Names of columns that were made up, in canonical order, where that is asked for."""
+        if self.column_order is None or self.binning.named:
+            return None
+        return tuple(self.binning.columns[position].name for position in self.column_order)
 
     @property
     def forest_shift(self) -> int:
@@ -100,7 +120,7 @@ def encode_table(
         keep = rows.n_rows * bytes_per_row <= rows.chunks.memory // 2
     # One more pass than codes need: the grid must be known before the first target is encoded.
     span = rows.span
-    grid = TargetGrid.from_range(*span)
+    grid = _grid_of(rows, span)
     moments = rows.chunks.fold(partial(_moments, grid, span), operator.add, n_jobs=n_jobs)
     chunks = rows.chunks.split(
         partial(_encode_chunk, binning, grid, span),
@@ -117,23 +137,30 @@ def encode_table(
         is_weighted=rows.is_weighted,
         weight_step=1.0 if rows.weight_step is None else rows.weight_step,
         moments=moments,
+        column_order=rows.column_order if rows.numbering == CONTENT else None,
     )
+
+
+def _grid_of(rows: Rows, span: Span) -> Grid:
+    if rows.numbering != CONTENT:
+        return TargetGrid.from_range(*span)
+    if not has_canonical_order(rows.features.n_rows):  # then the target is not brought here
+        return EvenGrid.from_range(*span)
+    return EvenGrid.from_range(*span, np.clip(rows.given, *span))
 
 
 # --- one chunk ----------------------------------------------------------------------------------
 
 
-def _on_grid(grid: TargetGrid, span: Span, chunk: Chunk) -> AnyArray:
+def _on_grid(grid: Grid, span: Span, chunk: Chunk) -> AnyArray:
     return grid.encode(np.clip(chunk.target, *span))
 
 
-def _moments(grid: TargetGrid, span: Span, chunk: Chunk) -> Moments:
+def _moments(grid: Grid, span: Span, chunk: Chunk) -> Moments:
     return Moments.of(_on_grid(grid, span, chunk), chunk.weights)
 
 
-def _encode_chunk(
-    binning: Binning, grid: TargetGrid, span: Span, chunk: Chunk
-) -> list[EncodedChunk]:
+def _encode_chunk(binning: Binning, grid: Grid, span: Span, chunk: Chunk) -> list[EncodedChunk]:
     """Return the chunk in pieces small enough to work on; columns are read one after the other."""
     table = chunk.table.select(binning.names)
     pieces = [slice(i, i + MAX_CHUNK_ROWS) for i in range(0, len(chunk), MAX_CHUNK_ROWS)]

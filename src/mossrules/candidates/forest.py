@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import ndtri
@@ -32,6 +32,8 @@ from mossrules.candidates.kernels.trees import (
     add_level_histograms,
     choose_splits,
 )
+from mossrules.data.content_order import TARGET, Numbering
+from mossrules.data.even_grid import coarse
 from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 # A rule of more than six conditions is not read by anyone, and node numbers have six bits.
 MAX_DEPTH = 6
+AUTO_TREES: Final = "auto"  # as many trees as `enough_trees` finds to be enough
 HISTOGRAM_BYTES = 1 << 28  # trees are grown in batches when their histograms would exceed this
 
 
@@ -114,6 +117,7 @@ def grow_forest(
     max_features: float = 1 / 3,
     min_leaf: float = 1,
     seed: int = 0,
+    first_tree: int = 0,
     noise: IntArray | None = None,
     n_jobs: int = 1,
     progress: Progress | None = None,
@@ -124,6 +128,7 @@ def grow_forest(
     ----------
     max_features : share of the columns that each split looks at (or their number, if an int).
     min_leaf : least number of bootstrap rows in a leaf (with sample weights: of average rows).
+    first_tree : of a larger forest these trees are those from this one on, a multiple of four.
     noise : 65536 equally likely amounts to add to the target instead of the bootstrap.
     """
     max_depth = check_integer("max_depth", max_depth, maximum=MAX_DEPTH)
@@ -134,6 +139,7 @@ def grow_forest(
         n_drawn=count_features(max_features, n_columns),
         min_leaf_weight=_leaf_weight(data, min_leaf),
         seed=np.uint64(seed),
+        first_tree=check_integer("first_tree", first_tree, minimum=0),
         noise=np.empty(0, dtype=np.int64) if noise is None else noise,
         n_jobs=n_jobs,
         progress=progress,
@@ -175,6 +181,7 @@ class _Grower:
     n_drawn: int
     min_leaf_weight: int
     seed: np.uint64
+    first_tree: int
     noise: IntArray
     n_jobs: int
     progress: Progress | None
@@ -224,8 +231,16 @@ class _Grower:
         binning = self.data.binning
         features = np.empty((trees.stop - trees.start, n_nodes, self.n_drawn), dtype=np.int64)
         draw_features(
-            self.seed, trees.start, first_node, active[trees], len(binning.columns), start, features
+            self.seed,
+            self.first_tree + trees.start,
+            first_node,
+            active[trees],
+            len(binning.columns),
+            start,
+            features,
         )
+        if self.data.column_order is not None:
+            features = _in_order(features, self.data.column_order, drawn_first=start > 0)
         histogram = self._histograms(level, trees, features)
         forest = self.forest
         choose_splits(
@@ -234,6 +249,7 @@ class _Grower:
             binning.nominal_levels,
             self.min_leaf_weight,
             start > 0,
+            self.data.is_even and not len(self.noise),
             forest.feature[trees, level_nodes],
             forest.low[trees, level_nodes],
             forest.width[trees, level_nodes],
@@ -243,13 +259,17 @@ class _Grower:
 
     def _histograms(self, level: int, trees: slice, features: IntArray) -> AnyArray:
         """Fold the level's histograms over all chunks: the one pass over the rows."""
-        groups = range(trees.start // TREES_PER_DRAW, -(-trees.stop // TREES_PER_DRAW))
+        first = self.first_tree // TREES_PER_DRAW
+        groups = range(
+            first + trees.start // TREES_PER_DRAW, first - (-trees.stop // TREES_PER_DRAW)
+        )
         keys = np.array([stream_key(self.seed, BOOTSTRAP, group) for group in groups], np.uint64)
         forest = self.forest
         fill = _LevelHistograms(
             keys=keys,
             noise=self.noise,
             target_shift=self.data.forest_shift,
+            is_even=self.data.is_even,
             splits=(forest.feature[trees], forest.low[trees], forest.width[trees]),
             level=level,
             features=features,
@@ -271,6 +291,7 @@ class _LevelHistograms:
     keys: BitArray
     noise: IntArray
     target_shift: int
+    is_even: bool
     splits: tuple[IntArray, CodeArray, CodeArray]  # feature, low and width of the levels above
     level: int
     features: IntArray
@@ -278,9 +299,10 @@ class _LevelHistograms:
 
     def __call__(self, chunk: EncodedChunk) -> AnyArray:
         histogram = np.zeros((*self.features.shape, self.n_codes, 2), dtype=np.int64)
+        shifted = coarse if self.is_even else np.right_shift
         add_level_histograms(
             chunk.codes,
-            chunk.target >> self.target_shift,
+            shifted(chunk.target, self.target_shift),
             np.empty(0, dtype=np.int64) if chunk.weights is None else chunk.weights,
             chunk.start,
             chunk.row_ids,
@@ -292,6 +314,16 @@ class _LevelHistograms:
             histogram,
         )
         return histogram
+
+
+def _in_order(features: IntArray, column_order: IntArray, *, drawn_first: bool) -> IntArray:
+    """Return the columns that stand at drawn places of an order, in this order themselves.
+
+    Ties go to the column that stands first. A further draw is looked at in the order drawn, as it
+    ends with its first column that varies.
+    """
+    places = features if drawn_first else np.sort(features.astype(np.uint64)).astype(np.int64)
+    return np.where(places < 0, -1, column_order[np.maximum(places, 0)])
 
 
 def _add_in_place(total: AnyArray, part: AnyArray) -> AnyArray:
@@ -307,7 +339,7 @@ class Generator(Protocol):
     """What every source of rules offers."""
 
     @property
-    def n_trees(self) -> int:
+    def n_trees(self) -> int | Literal["auto"]:
         """Number of trees whose paths are given."""
 
     def adapt(self, binning: Binning) -> Binning:
@@ -329,18 +361,27 @@ class ForestGenerator:
     """A forest of our own; see `grow_forest` for the parameters.
 
     `noise` is the standard deviation of Gaussian noise on the target, in standard deviations of
-    the target; None means bootstrap rows instead.
+    the target; None means bootstrap rows instead. With `numbering="content"` the forest does not
+    depend on the order of the columns, nor on the sign and the unit of the target; "target" is the
+    paper's experiments'.
     """
 
-    n_trees: int = 500
+    n_trees: int | Literal["auto"] = 500
     max_depth: int = 2
     max_features: float = 1 / 3
     min_leaf: float = 1
     noise: float | None = None
     seed: int = 0
+    first_tree: int = 0  # of those of a larger forest
+    numbering: Numbering = TARGET  # by what rows and columns are numbered, which draws go by
 
     def __post_init__(self) -> None:
-        check_integer("n_trees", self.n_trees)
+        if isinstance(self.n_trees, str) and self.n_trees != AUTO_TREES:
+            raise InvalidParameter(
+                f"n_trees is {self.n_trees!r}; pass a number of trees, or 'auto'."
+            )
+        if not isinstance(self.n_trees, str):
+            check_integer("n_trees", self.n_trees)
         if self.noise is not None:
             check_number("noise", self.noise)
 
@@ -359,11 +400,12 @@ class ForestGenerator:
         """Grow the forest and yield its paths."""
         forest = grow_forest(
             data,
-            n_trees=self.n_trees,
+            n_trees=check_integer("n_trees", self.n_trees),
             max_depth=self.max_depth,
             max_features=self.max_features,
             min_leaf=self.min_leaf,
             seed=self.seed,
+            first_tree=self.first_tree,
             noise=None if self.noise is None else gaussian_noise(data, self.noise),
             n_jobs=n_jobs,
             progress=progress,

@@ -10,11 +10,11 @@ A pool has each distinct rule once, with the trees that contain it: `CandidatePo
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, reduce
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -358,6 +358,32 @@ def _cut_value(column: BinnedColumn, cut: int) -> float | str:
 # --- the pool -------------------------------------------------------------------------------------
 
 
+Members = Iterable[tuple[Rule, frozenset[int]]]  # rules with the trees that contain them
+
+
+def _in_order(
+    members: Members, column_order: Sequence[str] | None
+) -> tuple[tuple[Rule, ...], tuple[frozenset[int], ...]]:
+    """Return the rules, the most frequent first, and their trees."""
+    # The order is part of the result: caps, ties of the solver and files go by it.
+    form = form_key(column_order)
+    ordered = sorted(members, key=lambda each: (-len(each[1]), form(each[0])))
+    return tuple(rule for rule, _ in ordered), tuple(found for _, found in ordered)
+
+
+def form_key(column_order: Sequence[str] | None) -> Callable[[Rule], tuple[object, ...]]:
+    """Return what puts rules in a fixed order, with these names of columns in this order."""
+    if column_order is None:
+        return lambda rule: rule.sort_key
+    places = {name: place for place, name in enumerate(column_order)}
+
+    def key(rule: Rule) -> tuple[object, ...]:
+        parts = [(places[part.feature], part.sort_key[1:]) for part in rule.conditions]
+        return len(rule), sorted(parts)
+
+    return key
+
+
 @dataclass(frozen=True)
 class CandidatePool:
     """Distinct rules, most frequent first; ties in the fixed order of the rules themselves.
@@ -379,10 +405,16 @@ class CandidatePool:
     rules: tuple[Rule, ...]  #: the most frequent first
     trees: tuple[frozenset[int], ...]  #: of each rule, the trees that contain it
     n_trees: int  #: of the forest
+    #: names of columns, if they are not put in order as text where rules tie
+    column_order: tuple[str, ...] | None = None
 
     @classmethod
     def from_paths(
-        cls, paths: Iterable[tuple[int, Path]], binning: Binning, n_trees: int
+        cls,
+        paths: Iterable[tuple[int, Path]],
+        binning: Binning,
+        n_trees: int,
+        column_order: tuple[str, ...] | None = None,
     ) -> CandidatePool:
         """Collect the distinct rules among the paths of all trees."""
         # Most paths repeat, and a path is cheaper to compare than a rule is to make.
@@ -393,15 +425,12 @@ class CandidatePool:
         trees: dict[Rule, set[int]] = {}
         for path, found in trees_of_path.items():
             trees.setdefault(Rule.of(map(condition, path)), set()).update(found)
-        return cls._sorted(((rule, frozenset(found)) for rule, found in trees.items()), n_trees)
+        members = ((rule, frozenset(found)) for rule, found in trees.items())
+        return cls(*_in_order(members, column_order), n_trees, column_order)
 
-    @classmethod
-    def _sorted(cls, members: Iterable[tuple[Rule, frozenset[int]]], n_trees: int) -> CandidatePool:
-        # The order is part of the result: caps, ties of the solver and files go by it.
-        ordered = sorted(members, key=lambda each: (-len(each[1]), each[0].sort_key))
-        return cls(
-            tuple(rule for rule, _ in ordered), tuple(found for _, found in ordered), n_trees
-        )
+    def _with(self, members: Members, more_trees: int = 0) -> Self:
+        rules, trees = _in_order(members, self.column_order)
+        return replace(self, rules=rules, trees=trees, n_trees=self.n_trees + more_trees)
 
     @cached_property
     def counts(self) -> IntArray:
@@ -416,14 +445,22 @@ class CandidatePool:
     def cap(self, maximum: int) -> CandidatePool:
         """Return at most `maximum` rules, the most frequent."""
         maximum = check_integer("max_candidates", maximum)
-        return CandidatePool(self.rules[:maximum], self.trees[:maximum], self.n_trees)
+        return replace(self, rules=self.rules[:maximum], trees=self.trees[:maximum])
 
     def including(self, rules: Iterable[Rule]) -> CandidatePool:
         """Return the pool with more rules, found in no tree unless they are there already."""
         members = dict(zip(self.rules, self.trees, strict=True))
         for rule in rules:
             members.setdefault(rule, frozenset())
-        return self if len(members) == len(self) else self._sorted(members.items(), self.n_trees)
+        return self if len(members) == len(self) else self._with(members.items())
+
+    def joined(self, other: CandidatePool) -> CandidatePool:
+        """Return the pool of these trees and of others, which are numbered on."""
+        trees = dict(zip(self.rules, self.trees, strict=True))
+        for rule, found in zip(other.rules, other.trees, strict=True):
+            further = frozenset(self.n_trees + tree for tree in found)
+            trees[rule] = trees.get(rule, frozenset()) | further
+        return self._with(trees.items(), other.n_trees)
 
     def merge(self, groups: Sequence[Sequence[int]]) -> CandidatePool:
         """Return the pool with each group of rules (by position) replaced by its simplest member.
@@ -440,7 +477,7 @@ class CandidatePool:
             simplest = min(group, key=lambda i: (len(self.rules[i]), i))
             found = frozenset[int]().union(*(self.trees[i] for i in group))
             members.append((self.rules[simplest], found))
-        return self._sorted(members, self.n_trees)
+        return self._with(members)
 
     def replaced(self, by: Mapping[Rule, Rule]) -> CandidatePool:
         """Return the pool with rules replaced, which count in all trees of those they replace."""
@@ -448,14 +485,18 @@ class CandidatePool:
         for rule, found in zip(self.rules, self.trees, strict=True):
             stands = by.get(rule, rule)
             trees[stands] = trees.get(stands, frozenset()) | found
-        return self._sorted(trees.items(), self.n_trees)
+        return self._with(trees.items())
 
-    def only(self, keep: BoolArray) -> CandidatePool:
+    def only(self, keep: BoolArray) -> Self:
         """Return some of the rules."""
         kept = np.flatnonzero(keep)
-        return CandidatePool(
-            tuple(self.rules[i] for i in kept), tuple(self.trees[i] for i in kept), self.n_trees
-        )
+        rules = tuple(self.rules[i] for i in kept)
+        return replace(self, rules=rules, trees=tuple(self.trees[i] for i in kept))
+
+    @property
+    def form(self) -> Callable[[Rule], tuple[object, ...]]:
+        """What puts rules in a fixed order, whatever rows they were found in."""
+        return form_key(self.column_order)
 
     def __len__(self) -> int:
         return len(self.rules)

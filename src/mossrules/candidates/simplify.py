@@ -48,7 +48,7 @@ def simplify_pool(
     `max_overlap` is the largest share of the rows of a weaker rule that a rule may hold on.
     """
     rows = _Supports(data, n_jobs, progress)
-    simplest = _drop_conditions(pool.rules, rows, max_overlap)
+    simplest = _drop_conditions(pool, rows, max_overlap)
     misses = dict(zip(data.binning.names, data.has_missing, strict=True))
     preferred = {
         rule: _preferred(stands, data.binning, misses) for rule, stands in simplest.items()
@@ -90,11 +90,9 @@ def weaker(rule: Rule) -> Iterator[Rule]:
                 yield Rule((*others[0], end, *others[1]))
 
 
-def _drop_conditions(
-    rules: Iterable[Rule], rows: _Supports, max_overlap: float
-) -> dict[Rule, Rule]:
+def _drop_conditions(pool: CandidatePool, rows: _Supports, max_overlap: float) -> dict[Rule, Rule]:
     """Return for each rule the one that it becomes when conditions that say little are dropped."""
-    becomes = {rule: rule for rule in rules}
+    becomes, form = {rule: rule for rule in pool.rules}, pool.form
     moving = list(becomes)
     while moving:
         choices = {
@@ -106,7 +104,7 @@ def _drop_conditions(
             near = [each for each in found if rows[rule] > max_overlap * rows[each]]
             # The nearest one: it loses least. Of equally near ones the first in a fixed order.
             if near:
-                step[rule] = min(near, key=lambda each: (rows[each], each.sort_key))
+                step[rule] = min(near, key=lambda each: (rows[each], form(each)))
         moving = [rule for rule in moving if becomes[rule] in step]
         becomes.update({rule: step[becomes[rule]] for rule in moving})
     return becomes
@@ -200,11 +198,11 @@ def _equivalent(pool: CandidatePool, overlaps: Overlaps, total: int) -> IntArray
     Rules of the same rows, and of the opposite ones, are columns that differ by a factor once they
     are centred: no loss can tell them apart.
     """
-    N, rules = overlaps.counts, pool.rules
+    N, form = overlaps.counts, pool.form
     sizes = np.diagonal(N)
     same = (sizes == N) & (sizes[:, None] == N)
     opposite = (N == 0) & (sizes + sizes[:, None] == total)
-    by_form = np.array(sorted(range(len(rules)), key=lambda i: rules[i].sort_key))
+    by_form = np.array(sorted(range(len(pool)), key=lambda i: form(pool.rules[i])))
     # In the fixed order of rules, the first that is like a rule: argmax finds the first True.
     first = (same | opposite)[:, by_form].argmax(axis=1)
     return np.asarray(by_form[first], dtype=np.int64)

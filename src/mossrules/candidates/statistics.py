@@ -13,12 +13,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
+from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, FloatArray, IntArray
 from mossrules.candidates.kernels.codes import (
     add_overlaps,
     intersect_conditions,
@@ -31,6 +32,7 @@ from mossrules.patterns import (
     PackedRows,
     Patterns,
     collapse,
+    even_mean_targets,
     mean_targets,
     pack_columns,
     pack_rows,
@@ -106,16 +108,7 @@ def statistics_of_overlaps(data: EncodedTable, overlaps: Overlaps, counts: IntAr
     # Exact: counts and weights in grid units stay below 2^53.
     N = overlaps.counts.astype(np.float64)
     support = np.diagonal(N).copy()
-    # Centred sums of a target counted from its rounded mean: integers up to the last subtraction.
-    origin = round(mean)
-    sums = np.array(
-        [
-            int(total) - origin * int(size)
-            for total, size in zip(overlaps.sums, support, strict=True)
-        ],
-        dtype=np.float64,
-    )
-    s = (sums - float(mean - origin) * support) / scale
+    s = (_even_sums if data.is_even else _centred_sums)(overlaps.sums, support, mean) / scale
     # A rule that holds on no row (one that was asked for, say) has no mean: its column is zero.
     v = np.divide(s, support, out=np.zeros_like(s), where=support > 0)
     unit = data.weight_step
@@ -132,6 +125,22 @@ def statistics_of_overlaps(data: EncodedTable, overlaps: Overlaps, counts: IntAr
         target_scale=grid.step * scale,
         row_weight=data.moments.weight * unit / data.moments.rows,
     )
+
+
+def _centred_sums(sums: list[int], support: FloatArray, mean: Fraction) -> FloatArray:
+    """Return sums of the target less its mean over the rows of each rule."""
+    # Counted from the rounded mean: integers up to the last subtraction.
+    origin = round(mean)
+    found = np.array(
+        [int(total) - origin * int(size) for total, size in zip(sums, support, strict=True)],
+        dtype=np.float64,
+    )
+    return found - float(mean - origin) * support
+
+
+def _even_sums(sums: list[int], support: FloatArray, mean: Fraction) -> FloatArray:
+    """Return the same, rounded once: for the target turned around, they have the other sign."""
+    return np.array([float(a - mean * int(n)) for a, n in zip(sums, support, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -272,7 +281,8 @@ def compute_patterns(
     )
     bits = pack_columns(rows, len(pool))
     positives, negatives = positives * data.weight_step, negatives * data.weight_step
-    values = mean_targets(bits, positives, negatives)
+    means = even_mean_targets if data.is_even else mean_targets
+    values = means(bits, positives, negatives)
     return Patterns(bits, positives, negatives, values, pool.counts, pool.n_trees)
 
 

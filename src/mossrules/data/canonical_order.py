@@ -1,9 +1,10 @@
 """An order of rows that depends on nothing but what they hold: keys, a sort, and a shuffle.
 
 A forest draws its bootstrap by row number. Rows are therefore numbered by what they hold: sorted by
-target and, where that ties, by one column after the other, then shuffled by a seed that is made of
-ranks. The same rows in any order or unit, and integer weights in place of repeated rows, then give
-the same model, bit by bit. `Rows` says which keys there are; nothing here reads a table.
+target and, where that ties, by one column after the other (or the other way round, as
+`content_order.py` has it), then shuffled by a seed that is made of ranks. The same rows in any
+order or unit, and integer weights in place of repeated rows, then give the same model, bit by bit.
+`Rows` says which keys there are; nothing here reads a table.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ __all__ = [
     "column_key",
     "has_canonical_order",
     "mix",
+    "shuffle_runs",
+    "sort_rows",
 ]
 
 # Weights above this stay weights: a table that is made longer costs time in every pass, and only
@@ -57,7 +60,12 @@ def canonicalise_rows(rows: IntArray, keys: Sequence[Key]) -> IntArray:
     rows the target would be a matter of position. Hence the shuffle. Rows that agree in all keys
     are interchangeable, and stay together.
     """
-    rows, begins = _sort_rows(rows, keys)
+    rows, begins = sort_rows(rows, keys)
+    return shuffle_runs(rows, begins, keys)
+
+
+def shuffle_runs(rows: IntArray, begins: BoolArray, keys: Sequence[Key]) -> IntArray:
+    """Return sorted rows shuffled by a seed that is made of their ranks in all keys."""
     # The seed is a hash of ranks, so another table has another order: rows of the same rank share
     # their bootstrap, and parts of one table would get forests more alike than two samples get.
     runs = np.cumsum(begins).astype(np.uint64)
@@ -85,14 +93,18 @@ def mix(state: BitArray) -> BitArray:
     return state ^ (state >> np.uint64(31))
 
 
-def _sort_rows(rows: IntArray, keys: Sequence[Key]) -> tuple[IntArray, BoolArray]:
+def sort_rows(
+    rows: IntArray, keys: Sequence[Key], begins: BoolArray | None = None
+) -> tuple[IntArray, BoolArray]:
     """Return rows sorted by the keys, the first one first, and where each run of equals begins.
+
+    Rows that are sorted by other keys already are sorted within their runs, which begin there.
 
     Only rows that are still tied are asked for the next key, and most targets leave few: sorting by
     all columns of a large table would take longer than growing the forest.
     """
     rows = rows.copy()
-    begins = np.zeros(len(rows), dtype=bool)
+    begins = np.zeros(len(rows), dtype=bool) if begins is None else begins.copy()
     begins[0] = True
     for key in keys:
         tied = np.flatnonzero(~(begins & np.append(begins[1:], True)))

@@ -29,7 +29,15 @@ from mossrules.data.canonical_order import (
     has_canonical_order,
 )
 from mossrules.data.chunks import ChunkSource, RowRange, row_ranges
-from mossrules.data.columns import Column
+from mossrules.data.columns import NUMBERS, Column
+from mossrules.data.content_order import (
+    CONTENT,
+    TARGET,
+    Numbering,
+    centred_ranks,
+    order_by_content,
+    order_columns,
+)
 from mossrules.data.dask_partitions import on_workers, read_partitions
 from mossrules.data.files import scan_files
 from mossrules.data.fixed_point import integer_weights
@@ -82,6 +90,7 @@ class Rows:
     sample_weight: FloatArray | None = None
     repeats: IntArray | None = None  # how often rows count beside their weight
     keeps_order: bool = False  # whether numbers are offsets, and not canonical
+    numbering: Numbering = TARGET  # by what rows are put in canonical order first
     classes: Any = None  # the labels as an array, sorted; None where the target is a number
     class_weight: Any = None
     n_jobs: int = 1
@@ -168,6 +177,13 @@ class Rows:
         n_sorted = self.n_rows if used is None or weights is not None else len(used)
         if self.keeps_order or not has_canonical_order(n_sorted):
             return used
+        if self.numbering == CONTENT:
+            start = np.arange(self.features.n_rows) if used is None else used
+            # Numbers before labels, which take longer to compare.
+            places = sorted(self.column_order, key=lambda i: self.columns[i].kind not in NUMBERS)
+            columns = [partial(self._column_key, int(position)) for position in places]
+            ranks = centred_ranks(self.given, start)
+            return order_by_content(start, columns, ranks, times, weights)
         keys: list[Key] = [self.given.take]
         keys += [partial(self._column_key, position) for position in range(len(self.columns))]
         if weights is not None:
@@ -182,6 +198,24 @@ class Rows:
         else:
             values = gather_column(self.source, self.spans, position, rows, self.n_jobs)
         return column_key(column.kind, values)
+
+    @cached_property
+    def column_order(self) -> IntArray:
+        """Positions of the columns in an order of their own: by name, or by what they hold.
+
+        Made-up names say nothing; of more rows than are sorted, such columns stay as they are.
+        """
+        names = [column.name for column in self.columns]
+        if self.features.named and self.features.has_text_names:
+            return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+        if len(names) == 1 or not has_canonical_order(self.features.n_rows):
+            return np.arange(len(names))
+        used, times = np.arange(self.features.n_rows), self._times
+        if self.sample_weight is not None:
+            used = np.flatnonzero(self.sample_weight if times is None else times)
+        ranks = centred_ranks(self.given, used)[used]
+        read = partial(self._column_key, rows=used)
+        return order_columns(len(names), read, ranks, None if times is None else times[used])
 
     @cached_property
     def origin(self) -> IntArray:
@@ -252,7 +286,17 @@ class Rows:
         # had.
         source = table_chunks(self.features, spans)
         other = replace(self, source=source, spans=spans, n_jobs=n_jobs)
-        vars(other).update({name: vars(self)[name] for name in ("_order",) if name in vars(self)})
+        return self._remembered(other, "_order", "column_order")
+
+    def numbered(self, numbering: Numbering) -> Rows:
+        """Return the same rows numbered by content, or by target first."""
+        if numbering == self.numbering:
+            return self
+        return self._remembered(replace(self, numbering=numbering), "given", "column_order")
+
+    def _remembered(self, other: Rows, *names: str) -> Rows:
+        """Return other rows with what is known of these already, and is the same of both."""
+        vars(other).update({name: vars(self)[name] for name in names if name in vars(self)})
         return other
 
     # --- values by number -------------------------------------------------------------------------
@@ -305,6 +349,7 @@ class Rows:
             None if self.weights is None else self.weights[positions],
             classes=self.classes,
             class_weight=self.class_weight,
+            numbering=self.numbering,
             n_jobs=self.n_jobs,
             is_part=True,
         )
@@ -365,6 +410,7 @@ def read_rows(
     class_weight: Any = None,
     whole: bool = False,
     keeps_order: bool = False,
+    numbering: Numbering = TARGET,
     n_jobs: int = 1,
 ) -> Rows:
     """Return the rows of a table, of files or of a Dask collection: the one way in.
@@ -378,6 +424,7 @@ def read_rows(
     class_weight : what multiplies the weights of the rows of each class
     whole : whether files are read into memory; a Dask collection is then refused
     keeps_order : whether rows are numbered as they are given
+    numbering : by what they are put in canonical order first otherwise
     n_jobs : threads
     """
     if of_classes:
@@ -392,6 +439,7 @@ def read_rows(
         of_classes=of_classes,
         class_weight=class_weight,
         keeps_order=keeps_order,
+        numbering=numbering,
         n_jobs=n_jobs,
     )
     _ = rows.class_factors  # computed now, so that weights of one class only are refused here
@@ -433,7 +481,9 @@ def _read_in_parts(
         source, classes = target_in_parts(source, y, of_classes=of_classes, n_jobs=n_jobs)
     else:
         target, classes = read_target(column, table.n_rows, of_classes=of_classes)
-    features = replace(features, named=hasattr(X, "columns"))  # as all but arrays of Dask have
+    named = hasattr(X, "columns")  # as all but arrays of Dask have
+    text = not is_dask(X) or all(isinstance(name, str) for name in getattr(X, "columns", ()))
+    features = replace(features, named=named, has_text_names=text)
     return Rows(
         features,
         source,

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules import defaults
 from mossrules._display import model_html, write_report
 from mossrules._files import check_place
+from mossrules.candidates.search import numbering_of
 from mossrules.estimators.base import RuleEstimator, RuleRegressor
 from mossrules.evaluation.folds import split_rows
 from mossrules.evaluation.trade_off import cross_validate
@@ -77,7 +78,7 @@ class MossEstimator(RuleEstimator):
         shrinkage: Shrinkage = defaults.SHRINKAGE,
         intercept: Intercept = defaults.INTERCEPT,
         gamma: float | Literal["auto"] = "auto",
-        n_trees: int = defaults.N_TREES,
+        n_trees: int | Literal["auto"] = defaults.N_TREES,
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.N_BINS,
         cuts: Any = defaults.CUTS,
@@ -86,7 +87,7 @@ class MossEstimator(RuleEstimator):
         max_overlap: float | None = defaults.MAX_OVERLAP,
         min_coverage: float = defaults.MIN_COVERAGE,
         min_tree_frequency: float = defaults.MIN_TREE_FREQUENCY,
-        generator: Any = "forest",
+        generator: Any = defaults.GENERATOR,
         solver: Method = "auto",
         gap: float = defaults.GAP,
         time_limit: float | None = defaults.TIME_LIMIT,
@@ -191,6 +192,7 @@ class MossEstimator(RuleEstimator):
 
     def _cross_validate(self, rows: Rows, settings: Settings) -> float:
         """Return the share that "auto" stands for, and keep what led to it."""
+        rows = rows.numbered(numbering_of(self.generator))  # which folds go by too
         evaluation = cross_validate(
             settings.but(gap=max(self.gap, AUTO_GAP)),
             rows,
@@ -385,7 +387,9 @@ class MossRegressor(MossEstimator, RuleRegressor):
     n_trees, max_depth, n_bins, max_features
         The forest: trees, their depth (1 to 6), bins of a numeric column, and share of the columns
         that each split looks at. The paper has 500 trees, 10 bins and a third of the columns; what
-        the defaults rest on is in docs/estimator.md.
+        the defaults rest on is in docs/estimator.md. `n_trees="auto"` grows as many trees as are
+        needed for another seed to find nearly the same frequent rules, from 500 to 8,000; see
+        `find_candidates`, and `pool_.n_trees` for how many they were.
     cuts : "round", "quantile", dict, earlier model or path, default="quantile"
         Where numbers and ordered categories are cut. "round" takes round numbers, which recur;
         "quantile" is the paper's. A dict has lists of cut points by column, such as
@@ -404,7 +408,7 @@ class MossRegressor(MossEstimator, RuleRegressor):
         Rows that a rule must hold on, and leave out: a share below 1, or a number.
     min_tree_frequency : float, default=0
         Share of the trees that a rule must be in.
-    generator : "forest", "noisy-target", or a fitted ensemble, default="forest"
+    generator : {"forest", "paper-forest", "noisy-target"} or ensemble, default="paper-forest"
         Where rules come from; see `find_candidates`. Wrap an ensemble of scikit-learn in
         `FittedEnsemble` for cross-validation, which would clone, and so empty, a bare one.
     solver : {"auto", "branch-and-bound", "cutting-plane", "coordinate-descent"}, default="auto"

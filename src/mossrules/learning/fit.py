@@ -20,8 +20,9 @@ from mossrules._common import check_choice, check_integer
 from mossrules._typing import IntArray
 from mossrules.candidates.cut_points import read_cuts
 from mossrules.candidates.cuts import BinnedColumn, Binning
+from mossrules.candidates.enough_trees import LEAST_TREES
 from mossrules.candidates.rules import CandidatePool
-from mossrules.candidates.search import Candidates, find_candidates
+from mossrules.candidates.search import Candidates, find_candidates, numbering_of
 from mossrules.constraints.compile import check_constraints
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.rows import Rows, read_rows
@@ -260,11 +261,12 @@ def cuts_in_file(cuts: Any) -> Any:
 def find_in_rows(
     rows: Rows,
     *,
-    n_trees: int = defaults.N_TREES,
+    n_trees: int | Literal["auto"] = defaults.N_TREES,
     cuts: Any = defaults.CUTS,
     **parameters: Any,
 ) -> Candidates:
     """Return the candidates of rows that were read; none where there is nothing to find."""
+    rows = rows.numbered(numbering_of(parameters.get("generator", defaults.GENERATOR)))
     if not target_varies(rows):
         return no_candidates(rows, n_trees)
     try:
@@ -283,8 +285,9 @@ def target_varies(rows: Rows) -> bool:
     return low < high
 
 
-def no_candidates(rows: Rows, n_trees: int) -> Candidates:
+def no_candidates(rows: Rows, n_trees: int | Literal["auto"]) -> Candidates:
     """Return what is found where the target or all columns are constant: no rules."""
+    n_trees = LEAST_TREES if isinstance(n_trees, str) else n_trees  # which are enough for nothing
     empty = np.empty(0)
     weights = np.ones(len(rows.target)) if rows.weights is None else rows.weights
     n = float(weights.sum())

@@ -95,7 +95,8 @@ def test_stability_is_the_count_of_the_least_frequent_rule():
     problem = small()
     assert problem.stability([0, 3, 1]) == 4
     assert problem.stability([]) == 9
-    assert problem.at(5).is_feasible([0, 1]) and problem.at(9).is_feasible([])
+    assert problem.at(5).is_feasible([0, 1])
+    assert problem.at(9).is_feasible([])
     assert not problem.at(5).is_feasible([0, 3])
 
 
@@ -150,7 +151,8 @@ def _selections(problem):
 def test_floors_above_the_largest_stability_leave_fewer_rules():
     """They may be asked for up to the largest count, above which there is nothing to ask."""
     solution = solve(small().at(8), options=EXACT)
-    assert solution.support.tolist() == [0] and solution.stability == 9
+    assert solution.support.tolist() == [0]
+    assert solution.stability == 9
     with pytest.raises(InfeasibleProblem, match="no rule is in more than 9 trees"):
         small().at(10)
 
@@ -162,7 +164,8 @@ def test_the_sum_problem_has_the_same_selections():
     same = problem.as_sum()
     assert (same.floor, same.min_stability, same.fixed_out) == ("sum", 0, (3, 5))
     assert same.free.tolist() == problem.possible_rules().tolist()[:3] == [0, 1, 2]
-    assert problem.floor == "each" and problem.fixed_out == ()
+    assert problem.floor == "each"
+    assert problem.fixed_out == ()
     assert same.as_sum() is same
 
 
@@ -207,7 +210,8 @@ def test_problems_that_were_saved_before_have_the_paper_s_floor():
     problem = small(floor="sum").at(5)
     del vars(problem)["floor"]
     loaded = pickle.loads(pickle.dumps(problem))  # noqa: S301  our own bytes
-    assert loaded.floor == "sum" and loaded.stability([0, 1]) == 16
+    assert loaded.floor == "sum"
+    assert loaded.stability([0, 1]) == 16
 
 
 # --- certificates ---------------------------------------------------------------------------------

@@ -234,6 +234,10 @@ def _flush_cells(cells: IntArray, width: int, margins: IntArray) -> None:
 # What became of a node: its outcome is one of these.
 INACTIVE, SPLIT, NO_GAIN, ALL_CONSTANT = 0, 1, 2, 3
 
+# Even gains that differ by less than this share are the same: rounding is some thousand times
+# smaller, and splits of different rows that are so near without being equal hardly occur.
+TIE = 1e-12
+
 
 @njit(cache=True)
 def choose_splits(
@@ -242,6 +246,7 @@ def choose_splits(
     n_levels: IntArray,
     min_leaf_weight: int,
     first_varying_only: bool,
+    even: bool,
     split_feature: IntArray,
     split_low: CodeArray,
     split_width: CodeArray,
@@ -250,12 +255,14 @@ def choose_splits(
 ) -> None:
     """Set the split and the outcome of every node of the level that has features, in place.
 
-    Ties go to the feature drawn first and then to the lowest code, so the choice is a function of
-    the integers in `histogram` and of the draw alone.
+    Ties go to the feature that stands first and then to the lowest code, so the choice is a
+    function of the integers in `histogram` and of `features` alone. If `even`, gains are compared
+    so that a target turned around, or in another unit, has the same ties.
     `n_levels` is the number of levels of a nominal column and 0 for an ordered one.
     With `first_varying_only`, a node looks no further than its first column that varies.
     """
     n_trees, n_nodes, m, _, _ = histogram.shape
+    margin = 1.0 + TIE if even else 1.0
     for tree in range(n_trees):
         for node in range(n_nodes):
             if features[tree, node, 0] < 0:
@@ -275,11 +282,11 @@ def choose_splits(
                     outcome[tree, node] = NO_GAIN
                 if n_levels[feature] > 0:
                     gain, low, width = _best_level(
-                        weight, total, n_levels[feature], min_leaf_weight
+                        weight, total, n_levels[feature], min_leaf_weight, even, margin
                     )
                 else:
-                    gain, low, width = _best_cut(weight, total, min_leaf_weight)
-                if gain > best_gain:
+                    gain, low, width = _best_cut(weight, total, min_leaf_weight, even, margin)
+                if gain > best_gain * margin:
                     best_gain = gain
                     outcome[tree, node] = SPLIT
                     split_feature[tree, node] = feature
@@ -300,21 +307,54 @@ def _varies(weight: IntArray) -> bool:
 
 
 @njit(inline="always")
-def _gain(left_weight: int, left: int, weight: int, total: int, min_leaf_weight: int) -> float:
+def _gain(
+    left_weight: int, left: int, weight: int, total: int, min_leaf_weight: int, even: bool
+) -> float:
     """Return the fall in the sum of squares, w_L w_R / w (mean_L - mean_R)^2, or -1 if not allowed.
 
-    In this form the gain is exactly zero when the means agree, whatever the rounding.
+    In this form the gain is exactly zero when the means agree, whatever the rounding. If `even`, it
+    is times w, which is the same for all splits of a node, and right to the last digits.
     """
     right_weight = weight - left_weight
     if min(left_weight, right_weight) < min_leaf_weight:
         return -1.0
+    if even:
+        apart = _cross(left, right_weight, total - left, left_weight)
+        return apart / left_weight * (apart / right_weight)
     difference = left / left_weight - (total - left) / right_weight
     return float(left_weight) * float(right_weight) / float(weight) * difference * difference
 
 
 @njit
+def _cross(a: int, b: int, c: int, d: int) -> float:
+    """Return |a b - c d| of integers that are not negative, exact up to its last rounding."""
+    high, low = _product(np.uint64(a), np.uint64(b))
+    other_high, other_low = _product(np.uint64(c), np.uint64(d))
+    if high < other_high or (high == other_high and low < other_low):
+        high, low, other_high, other_low = other_high, other_low, high, low
+    borrow = np.uint64(1) if low < other_low else np.uint64(0)
+    return np.float64(high - other_high - borrow) * 2.0**64 + np.float64(low - other_low)
+
+
+@njit
+def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Return the upper and the lower 64 bits of a b."""
+    half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
+    a_high, a_low, b_high, b_low = a >> half, a & mask, b >> half, b & mask
+    lowest, one, two = a_low * b_low, a_high * b_low, a_low * b_high
+    middle = (lowest >> half) + (one & mask) + (two & mask)
+    high = a_high * b_high + (one >> half) + (two >> half) + (middle >> half)
+    return high, (middle << half) | (lowest & mask)
+
+
+@njit
 def _best_level(
-    weight: IntArray, total: IntArray, n_levels: int, min_leaf_weight: int
+    weight: IntArray,
+    total: IntArray,
+    n_levels: int,
+    min_leaf_weight: int,
+    even: bool,
+    margin: float,
 ) -> tuple[float, int, int]:
     """Return (gain, low, width) of the best split into one level (or missing) and the rest.
 
@@ -323,14 +363,16 @@ def _best_level(
     best_gain, best_code = 0.0, 0
     all_weight, all_total = weight.sum(), total.sum()
     for code in range(n_levels + 1):
-        gain = _gain(weight[code], total[code], all_weight, all_total, min_leaf_weight)
-        if gain > best_gain:
+        gain = _gain(weight[code], total[code], all_weight, all_total, min_leaf_weight, even)
+        if gain > best_gain * margin:
             best_gain, best_code = gain, code
     return best_gain, best_code, 1
 
 
 @njit
-def _best_cut(weight: IntArray, total: IntArray, min_leaf_weight: int) -> tuple[float, int, int]:
+def _best_cut(
+    weight: IntArray, total: IntArray, min_leaf_weight: int, even: bool, margin: float
+) -> tuple[float, int, int]:
     """Return (gain, low, width) of the best cut, with missing values on the better side.
 
     A cut through empty bins is put in the middle of them, as scikit-learn does with thresholds.
@@ -338,7 +380,8 @@ def _best_cut(weight: IntArray, total: IntArray, min_leaf_weight: int) -> tuple[
     best_gain, best_low, best_cut = 0.0, 1, 0
     all_weight, all_total = weight.sum(), total.sum()
     if weight[0] > 0:  # missing against present
-        best_gain = max(0.0, _gain(weight[0], total[0], all_weight, all_total, min_leaf_weight))
+        gain = _gain(weight[0], total[0], all_weight, all_total, min_leaf_weight, even)
+        best_gain = max(0.0, gain)
         best_low = 0
     left_weight, left, previous = np.int64(0), np.int64(0), 0
     for code in range(1, weight.shape[0]):
@@ -346,14 +389,19 @@ def _best_cut(weight: IntArray, total: IntArray, min_leaf_weight: int) -> tuple[
             continue
         if previous > 0:
             middle = (previous + code) // 2
-            gain = _gain(left_weight, left, all_weight, all_total, min_leaf_weight)
-            if gain > best_gain:  # missing on the right
+            gain = _gain(left_weight, left, all_weight, all_total, min_leaf_weight, even)
+            if gain > best_gain * margin:  # missing on the right
                 best_gain, best_low, best_cut = gain, 1, middle
             if weight[0] > 0:
                 gain = _gain(
-                    left_weight + weight[0], left + total[0], all_weight, all_total, min_leaf_weight
+                    left_weight + weight[0],
+                    left + total[0],
+                    all_weight,
+                    all_total,
+                    min_leaf_weight,
+                    even,
                 )
-                if gain > best_gain:  # missing on the left
+                if gain > best_gain * margin:  # missing on the left
                     best_gain, best_low, best_cut = gain, 0, middle
         left_weight += weight[code]
         left += total[code]
