@@ -152,7 +152,7 @@ def test_statistics_are_the_same_to_the_bit_but_for_signs():
         for name in ("G", "q", "support", "counts"):
             found, expected = (getattr(each.statistics, name) for each in (other, one))
             np.testing.assert_array_equal(found, expected)
-        np.testing.assert_array_equal(other.statistics.values, -one.statistics.values)
+        np.testing.assert_array_equal(other.statistics.values, -one.statistics.values)  # noqa: PD011  no frame
 
 
 def test_a_cross_validated_stability_does_not_depend_on_signs_and_orders():

@@ -344,8 +344,8 @@ def _check_frontiers(frontier: Frontier, approximate: Frontier | None) -> None:
     for _, given in others:  # not the frontier itself: without candidates its gamma is NaN
         if frontier.floor != given.floor:
             raise InvalidParameter(
-                f"The frontiers have floor {frontier.floor!r} and {given.floor!r}; draw together only "
-                "those of one problem."
+                f"The frontiers have floor {frontier.floor!r} and {given.floor!r}; draw together "
+                "only those of one problem."
             )
         for figure in ("max_stability", "null_loss", "max_rules", "gamma"):
             one, other = getattr(frontier, figure), getattr(given, figure)
