@@ -102,6 +102,10 @@ from support.golden_figures import (
 
 Figures = dict[str, Any]
 
+# Draws as the first release made them, whatever the default is.
+PAPER: dict[str, Any] = {"generator": "paper-forest"}
+PAPER_COMMAND = ("--generator", "paper-forest")
+
 CASES: dict[str, Callable[[], Figures]] = {}
 
 
@@ -131,12 +135,12 @@ def run(*arguments: object) -> str:
 
 def moss(max_rules: int = 5, **settings: Any) -> MossRegressor:
     """Return a quick regressor whose search is never cut short."""
-    return MossRegressor(max_rules, **{"n_trees": 100, "time_limit": None, **settings})
+    return MossRegressor(max_rules, **{**PAPER, "n_trees": 100, "time_limit": None, **settings})
 
 
 def moss_classes(max_rules: int = 3, **settings: Any) -> MossClassifier:
     """Return a quick classifier whose search is never cut short."""
-    quick = {"n_trees": 60, "gap": 0.02, "time_limit": None}
+    quick = {**PAPER, "n_trees": 60, "gap": 0.02, "time_limit": None}
     return MossClassifier(max_rules, **{**quick, **settings})
 
 
@@ -387,7 +391,7 @@ def constraints_on_signs() -> Figures:
 def constraints_on_rules() -> Figures:
     """Rules that must be there, must not, or have few conditions; and several at once."""
     X, y = diabetes()
-    texts = find_candidates(X, y, n_trees=50).texts
+    texts = find_candidates(X, y, n_trees=50, **PAPER).texts
     return constrained({
         "include": MustInclude(texts[9]),
         "exclude": MustExclude(*texts[:3]),
@@ -630,7 +634,7 @@ def of_learners(learners: dict[str, Any], X: Any, y: Any, *, weighted: bool = Fa
 def baselines_of_numbers() -> Figures:
     """Every baseline that is a regressor, with rules of the shared pool."""
     X, y = diabetes()
-    quick = {"n_trees": 60}
+    quick = {**PAPER, "n_trees": 60}
     learners = {
         "fire": FireRegressor(5, **quick),
         "fire paper": FireRegressor(5, variant="paper", **quick),
@@ -648,7 +652,7 @@ def baselines_of_numbers() -> Figures:
 def baselines_with_rules_of_their_own() -> Figures:
     """Baselines that search for rules in their own ways, and weights of rows."""
     X, y = diabetes()
-    quick = {"n_trees": 40}
+    quick = {**PAPER, "n_trees": 40}
     own = {
         "fire": FireRegressor(4, source="own", **quick),
         "glrm": GlrmRegressor(4, source="own", **quick),
@@ -671,7 +675,7 @@ def baselines_with_rules_of_their_own() -> Figures:
 def baselines_of_classes() -> Figures:
     """Every baseline that is a classifier, of two classes and of three."""
     X, y = cancer()
-    quick = {"n_trees": 40}
+    quick = {**PAPER, "n_trees": 40}
     learners = {
         "glrm": GlrmClassifier(4, **quick),
         "glrm own": GlrmClassifier(3, source="own", **quick),
@@ -690,7 +694,7 @@ def baselines_of_classes() -> Figures:
 def baselines_of_mixed_columns() -> Figures:
     """Baselines on missing values and categories."""
     X, y = mixed_rows("y")
-    quick = {"n_trees": 40}
+    quick = {**PAPER, "n_trees": 40}
     learners = {
         "fire": FireRegressor(4, **quick),
         "glrm": GlrmRegressor(4, source="own", **quick),
@@ -717,7 +721,7 @@ def candidates() -> Figures:
         "weights": {"sample_weight": weightings(len(y))["fractions"], "chunk_rows": 100},
     }
     return {
-        name: of_candidates(find_candidates(X, y, **{"n_trees": 60, **each}))
+        name: of_candidates(find_candidates(X, y, **{**PAPER, "n_trees": 60, **each}))
         for name, each in settings.items()
     }
 
@@ -727,10 +731,11 @@ def candidates_with_patterns() -> Figures:
     """Patterns of rules that hold together, and the columns of a frame of candidates."""
     X, y = cancer()
     weights = weightings(len(y))["fractions"]
-    plainly = find_candidates(X, y, n_trees=60, patterns=True)
+    plainly = find_candidates(X, y, n_trees=60, patterns=True, **PAPER)
     weighted = find_candidates(
-        X, y, n_trees=60, patterns=True, sample_weight=weights, chunk_rows=90, merge_identical=True
-    )
+        X, y, n_trees=60, patterns=True, sample_weight=weights, chunk_rows=90,
+        merge_identical=True, **PAPER,
+    )  # fmt: skip
     return {
         "plain": of_candidates(plainly),
         "weighted": of_candidates(weighted),
@@ -788,7 +793,7 @@ def solved_problems() -> Figures:
 def solved_problems_of_classes() -> Figures:
     """Problems with the logistic loss."""
     X, y = cancer()
-    patterns = find_candidates(X, y, n_trees=20, patterns=True).patterns
+    patterns = find_candidates(X, y, n_trees=20, patterns=True, **PAPER).patterns
     problem = LogisticProblem(patterns, max_rules=3, gamma=0.05)
     options = Options(gap=0.01, time_limit=None)
     return {
@@ -887,8 +892,8 @@ def evaluation_of_numbers() -> Figures:
     X, y = diabetes()
     learners = {
         "moss": moss(3, n_trees=30),
-        "sirus": SirusRegressor(3, n_trees=30),
-        "fire": FireRegressor(3, n_trees=30),
+        "sirus": SirusRegressor(3, n_trees=30, **PAPER),
+        "fire": FireRegressor(3, n_trees=30, **PAPER),
         "line": LinearRegression(),
     }
     found = evaluate(learners, X, y, cv=4, identity="codes")
@@ -910,15 +915,17 @@ def evaluation_of_classes() -> Figures:
     X, y = cancer()
     learners = {
         "moss": moss_classes(2, n_trees=20),
-        "glrm": GlrmClassifier(2, n_trees=20),
-        "rulefit": RuleFitClassifier(2, n_trees=20),
+        "glrm": GlrmClassifier(2, n_trees=20, **PAPER),
+        "rulefit": RuleFitClassifier(2, n_trees=20, **PAPER),
     }
     with TemporaryDirectory() as folder:
         record = Path(folder, "record.jsonl")
         evaluate({"glrm": learners["glrm"]}, X, y, cv=3, checkpoint=record, **BINS)
         found = evaluate(learners, X, y, cv=3, checkpoint=record, **BINS)
     flowers, kinds = iris()
-    three = evaluate({"sirus": SirusClassifier(2, n_trees=20)}, flowers, kinds, cv=3, **BINS)
+    three = evaluate(
+        {"sirus": SirusClassifier(2, n_trees=20, **PAPER)}, flowers, kinds, cv=3, **BINS
+    )
     return {
         "two": of_evaluation(found),
         "by loss": plain(found.by("log_loss").summary_columns()["rank_log_loss"]),
@@ -1034,7 +1041,7 @@ def reports() -> Figures:
     """Collect what reports show of a regressor and of a classifier."""
     X, y = mixed_rows("y")
     number = moss(3, n_trees=30).fit(X, y)
-    others = {"sirus": SirusRegressor(3, n_trees=30)}
+    others = {"sirus": SirusRegressor(3, n_trees=30, **PAPER)}
     shown = collect(number, X, y, cv=3, points=4, methods=others, **BINS)
     alone = collect(number, cv=None, points=[1.0, 0.7], title="Alone")
     X, y = cancer()
@@ -1051,7 +1058,7 @@ def reports() -> Figures:
 
 # --- the command line ---------------------------------------------------------------------------
 
-QUICK = ("--n-trees", 40, "--max-rules", 4)
+QUICK = ("--n-trees", 40, "--max-rules", 4, *PAPER_COMMAND)
 
 
 @case
@@ -1089,7 +1096,7 @@ def of_json_list(text: str) -> list[float]:
 @case
 def commands_of_classes() -> Figures:
     """`fit` and `predict` on CSV files with classes to predict."""
-    quick = ("--n-trees", 20, "--max-rules", 2, "--gap", 0.05)
+    quick = ("--n-trees", 20, "--max-rules", 2, "--gap", 0.05, *PAPER_COMMAND)
     with TemporaryDirectory() as folder:
         data, flowers, model = (Path(folder, each) for each in ("a.csv", "b.csv", "m.json"))
         mixed().to_csv(data, index=False)
@@ -1113,7 +1120,7 @@ def commands_of_classes() -> Figures:
 @case
 def commands_that_compare() -> Figures:
     """`report`, `compare` and `stability` on a CSV file."""
-    quick = ("--n-trees", 20, "--max-rules", 3)
+    quick = ("--n-trees", 20, "--max-rules", 3, *PAPER_COMMAND)
     with TemporaryDirectory() as folder:
         data, html = Path(folder, "rows.csv"), Path(folder, "page.html")
         X, y = diabetes()

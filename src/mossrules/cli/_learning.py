@@ -216,7 +216,12 @@ def _close(client: Any) -> None:
 def forest_parameters(forest: Forest) -> dict[str, Any]:
     """Return the parameters of estimators that the options stand for."""
     parameters = asdict(forest)
-    return {"random_state": parameters.pop("seed"), **parameters}
+    n_trees = parameters.pop("n_trees")
+    return {
+        "n_trees": int(n_trees) if n_trees.lstrip("-").isdecimal() else n_trees,
+        "random_state": parameters.pop("seed"),
+        **parameters,
+    }
 
 
 def moss_parameters(moss: Moss, table: Columns | late.table.Table, target: str) -> dict[str, Any]:

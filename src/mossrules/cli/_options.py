@@ -141,8 +141,16 @@ class Forest:
     """Where candidate rules come from; the names are those of the parameters, but for the seed."""
 
     n_trees: Annotated[
-        int, typer.Option("--n-trees", help="Trees to grow.", rich_help_panel=MODEL)
-    ] = defaults.N_TREES
+        str,
+        typer.Option(
+            "--n-trees",
+            "--trees",
+            metavar="N|auto",
+            help="Trees to grow; 'auto' grows them until another seed would find nearly the same "
+            "rules.",
+            rich_help_panel=MODEL,
+        ),
+    ] = str(defaults.N_TREES)
     max_depth: Annotated[
         int, typer.Option("--max-depth", help="Depth of trees.", rich_help_panel=MODEL)
     ] = defaults.MAX_DEPTH
@@ -157,6 +165,14 @@ class Forest:
             rich_help_panel=MODEL,
         ),
     ] = defaults.MAX_FEATURES
+    generator: Annotated[
+        str,
+        typer.Option(
+            help="'forest' draws by what rows and columns hold, 'paper-forest' as the first "
+            "release did.",
+            rich_help_panel=MODEL,
+        ),
+    ] = defaults.GENERATOR
     seed: Annotated[int, typer.Option(min=0, help="Seed of the forest.", rich_help_panel=MODEL)] = 0
 
 

@@ -96,16 +96,18 @@ def order_columns(
     counts = np.ones(len(ranks), np.uint64) if times is None else times.astype(np.uint64)
     # Both sides of the target, each with a number for each row: to turn it around swaps them.
     sides = [_hashed(side * ranks.astype(np.int64)) for side in (1, -1)]
-    prints = [_prints(_ranks_of(read(i)), sides, counts) for i in range(n_columns)]
-    if len(set(map(_pair, prints))) < n_columns:
+    prints = _prints(n_columns, read, sides, counts)
+    told_apart = 0
+    while told_apart < len(set(prints[0])) < n_columns:
+        told_apart = len(set(prints[0]))
         # With a look at the other columns: each row's number is now made of all of them.
         for i in range(n_columns):
             found = _ranks_of(read(i))
-            for side, own in zip(sides, prints[i], strict=True):
-                side += _hashed(found + own)  # noqa: PLW2901  in place
-        prints = [_prints(_ranks_of(read(i)), sides, counts) for i in range(n_columns)]
-    pairs = [_pair(each) for each in prints]
-    return np.array(sorted(range(n_columns), key=pairs.__getitem__), dtype=np.int64)
+            for side, own in zip(sides, prints, strict=True):
+                side += _hashed(found + np.uint64(own[i]))  # noqa: PLW2901  in place
+        prints = _prints(n_columns, read, sides, counts)
+    chosen = min(prints, key=sorted)
+    return np.array(sorted(range(n_columns), key=chosen.__getitem__), dtype=np.int64)
 
 
 def _ranks_of(values: FloatArray) -> BitArray:
@@ -116,11 +118,13 @@ def _hashed(numbers: AnyArray) -> BitArray:
     return mix((numbers.astype(np.uint64) + np.uint64(1)) * GOLDEN)
 
 
-def _prints(found: BitArray, sides: Sequence[BitArray], counts: BitArray) -> list[np.uint64]:
-    """Return the fingerprint of a column beside each side: a sum over rows, in any order."""
-    own = _hashed(found)
-    return [np.uint64((counts * mix(own + side)).sum()) for side in sides]
-
-
-def _pair(prints: Sequence[np.uint64]) -> tuple[int, ...]:
-    return tuple(sorted(map(int, prints)))
+def _prints(
+    n_columns: int, read: ReadKey, sides: Sequence[BitArray], counts: BitArray
+) -> list[list[int]]:
+    """Return the fingerprint of each column beside each side: a sum over rows, in any order."""
+    prints: list[list[int]] = [[] for _ in sides]
+    for i in range(n_columns):
+        own = _hashed(_ranks_of(read(i)))
+        for side, found in zip(sides, prints, strict=True):
+            found.append(int((counts * mix(own + side)).sum()))
+    return prints
