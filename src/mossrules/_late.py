@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from mossrules.data import columns, labels, table
     from mossrules.display import report
     from mossrules.display.plots import _axes as axes
-    from mossrules.evaluation import results
+    from mossrules.evaluation import assessment, results
     from mossrules.learning import log_loss, squared_error
     from mossrules.model import export_text, rulesets
 else:
@@ -77,6 +77,7 @@ MODULES = {
     "labels": "mossrules.data.labels",
     "table": "mossrules.data.table",
     # --- those that lead to numba as well, and most of them to scikit-learn
+    "assessment": "mossrules.evaluation.assessment",
     "axes": "mossrules.display.plots._axes",
     "cli": "mossrules.cli",  # it waits for `__main__` to watch for Ctrl-C
     "constraints": "mossrules.constraints",

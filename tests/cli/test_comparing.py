@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from mossrules import MossClassifier, MossRegressor, cli
 from mossrules.baselines import SirusClassifier
-from mossrules.baselines.registry import METHODS, make_methods
+from mossrules.baselines.registry import COMPARED, make_methods
 from mossrules.cli import _output
 from mossrules.cli.compare import MethodName
 from mossrules.constraints import (
@@ -25,7 +25,7 @@ from mossrules.constraints import (
     OnlyUp,
     OwnDirection,
 )
-from mossrules.evaluation import evaluate
+from mossrules.evaluation import assess, evaluate
 from mossrules.stability import consistent_rules, empirical_stability
 
 runner = CliRunner()
@@ -63,23 +63,75 @@ def run(command, data, *arguments):
 
 def test_the_names_of_methods_are_those_of_the_registry():
     """All methods of the library can be asked for, and are by default."""
-    assert [each.value for each in MethodName] == list(METHODS)
+    assert [each.value for each in MethodName] == list(COMPARED)
 
 
 def test_a_comparison_is_that_of_the_library(data, table):
     """All methods and folds have the figures of `evaluate`, bit for bit but for the times."""
     content = json.loads(run("compare", data, "--folds", "3", "--json", "--gap", "0.05").stdout)
     methods = make_methods(None, classes=False, max_rules=4, n_trees=25, random_state=0)
-    for name in ("MOSS-H", "MOSS-M", "MOSS-L"):
-        methods[name].set_params(gap=0.05)
+    for name in ("MOSS", "MOSS-H", "MOSS-M", "MOSS-L"):
+        methods[name].set_params(gap=0.05, ties="keep")
+    methods["MOSS"].set_params(stability=0.8)
     expected = evaluate(methods, table, "progression", cv=3)
     found, frame = pd.DataFrame(content["folds"]), expected.frame()
-    assert found["method"].unique().tolist() == list(METHODS)
-    for name in ("method", "fold", "status", "r2", "n_rules", "settings"):
+    assert found["method"].unique().tolist() == list(COMPARED)
+    for name in ("method", "fold", "status", "r2", "settings"):
         assert found[name].tolist() == frame[name].tolist()
+    np.testing.assert_array_equal(found["n_rules"].astype(float), frame["n_rules"].astype(float))
     summary = pd.DataFrame(content["methods"])
     for name in ("r2", "dice", "dice_lower", "nogueira", "rank_combined"):
         np.testing.assert_allclose(summary[name], expected.summary()[name], rtol=1e-12)
+
+
+def test_a_comparison_has_the_very_model_that_fit_gives(data, table):
+    """With the same options, and no other gap: the settings are those of the fitted model."""
+    options = ["--stability", "0.7", "--ties", "drop", "--n-bins", "5", "--inner-nodes"]
+    arguments = ["--folds", "2", "--method", "MOSS", "--method", "MOSS-H", *options]
+    content = json.loads(run("compare", data, *arguments, "--json").stdout)
+    same = MossRegressor(
+        4, stability=0.7, ties="drop", n_bins=5, inner_nodes=True, n_trees=25, random_state=0
+    )
+    written = {each["method"]: each["settings"] for each in content["folds"]}
+    assert "gap=0.01" in written["MOSS-H"]
+    assert "gap" not in written["MOSS"]
+    fitted = run("fit", data, *options, "--export", "text").stdout
+    assert fitted.strip() == same.fit(table, "progression").rules_.to_text().strip()
+    assert written["MOSS"] == " ".join(repr(same.set_params(random_state=0)).split())
+
+
+def test_the_trust_table_is_that_of_the_library(data, table, tmp_path):
+    """A line for each measure, the same figures as JSON and in a file, and a figure."""
+    path, plot = tmp_path / "trust.csv", tmp_path / "trust.svg"
+    two = ["--method", "MOSS", "--method", "tree", "--trust", "--refits", "3", "--seeds", "2"]
+    shown = run("compare", data, *two, "--output", path, "--plot", plot)
+    assert shown.exit_code == 0
+    assert "Dice as printed" in shown.stdout
+    assert "3 of each method, without a tenth of the rows" in shown.stdout
+    assert plot.stat().st_size > 0
+    content = json.loads(run("compare", data, *two, "--json").stdout)
+    methods = make_methods(["MOSS", "tree"], classes=False, max_rules=4, n_trees=25, random_state=0)
+    expected = assess(methods, table, "progression", refits=3, seeds=2)
+    written = pd.read_csv(path)
+    for name in ("r2", "dice", "dice_rows", "weighted_overlap", "instability", "dice_seeds"):
+        values = [getattr(each, name) for each in expected.methods]
+        np.testing.assert_allclose(written[name], values, rtol=1e-12)
+        found = [np.nan if row[name] is None else row[name] for row in content["methods"]]
+        np.testing.assert_allclose(found, values, rtol=1e-12)
+    assert (content["refits"], content["scheme"], content["seeds"]) == (3, "folds", 2)
+    assert content["methods"][1]["dice"] is None
+
+
+def test_the_trust_table_of_classes_tells_of_failures(table, tmp_path):
+    """What fails is below the table."""
+    path = tmp_path / "data.csv"
+    rare = np.where(np.arange(len(table)) < 1, "rare", "usual")
+    table.assign(progression=rare).to_csv(path, index=False)
+    two = ["--method", "MOSS", "--method", "linear", "--trust", "--refits", "10", "--seeds", "0"]
+    shown = run("compare", path, *two, "--scheme", "bootstrap")
+    assert "log-loss skill" in shown.stdout
+    assert "of a bootstrap" in shown.stdout
+    assert "failed: linear" in " ".join(shown.stdout.split())
 
 
 def test_classifiers_are_compared_by_metrics_of_classes(table, tmp_path):
@@ -110,7 +162,7 @@ def test_methods_can_be_chosen(data):
     arguments = ["--folds", "2", "--method", "sirus", "--method", "MOSS-L", "--seed", "5"]
     result = run("compare", data, *arguments)
     assert result.exit_code == 0
-    for name in METHODS:
+    for name in COMPARED:
         assert (f"│ {name} " in result.stdout) == (name in ("SIRUS", "MOSS-L"))
     content = json.loads(run("compare", data, *arguments, "--json").stdout)
     assert {each["seed"] for each in content["folds"]} == {5}

@@ -10,16 +10,31 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mossrules import defaults
 from mossrules.baselines.fire import FireRegressor
 from mossrules.baselines.glrm import GlrmClassifier, GlrmRegressor
 from mossrules.baselines.rulefit import RuleFitClassifier, RuleFitRegressor
 from mossrules.baselines.sirus import SirusClassifier, SirusRegressor
+from mossrules.baselines.yardsticks import (
+    YARDSTICKS,
+    ClassifierOnNumbers,
+    RegressorOnNumbers,
+)
 from mossrules.estimators import MossClassifier, MossRegressor
 from mossrules.estimators.base import SEARCH_PARAMETERS
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.stability_levels import Stability
 
-__all__ = ["BASELINES", "METHODS", "MOSS", "Baseline", "baselines_like", "make_methods"]
+__all__ = [
+    "BASELINES",
+    "COMPARED",
+    "METHODS",
+    "MOSS",
+    "OWN",
+    "Baseline",
+    "baselines_like",
+    "make_methods",
+]
 
 
 @dataclass(frozen=True)
@@ -53,6 +68,10 @@ BASELINES: Mapping[str, Baseline] = {
     ),
 }
 METHODS = (*MOSS, *BASELINES)
+# What a comparison has by default: MOSS with the parameters that were asked for, the methods of the
+# paper, and what everyone knows.
+OWN = "MOSS"
+COMPARED = (OWN, *METHODS, *YARDSTICKS)
 
 
 def make_methods(
@@ -60,6 +79,7 @@ def make_methods(
     *,
     classes: bool,
     moss: Mapping[str, Any] | None = None,
+    own: Mapping[str, Any] | None = None,
     **shared: Any,
 ) -> dict[str, Any]:
     """Return estimators by name.
@@ -67,29 +87,50 @@ def make_methods(
     Parameters
     ----------
     names
-        Of `METHODS`; None for all that are for this kind of target.
+        Of `COMPARED`; None for all that are for this kind of target.
     classes
         Whether the target is classes, and not a number.
     moss
         Parameters of MOSS alone.
+    own
+        Parameters of "MOSS" alone, whose stability is not one of the paper's.
     **shared
-        Parameters that all have.
+        Parameters that all have, but for yardsticks, which see `max_rules` and `random_state`.
     """
+    kind = MossClassifier if classes else MossRegressor
     methods: dict[str, Any] = {}
-    for name in METHODS if names is None else names:
+    for name in COMPARED if names is None else names:
+        if name == OWN:
+            methods[name] = kind(**{**shared, **(moss or {}), **(own or {})})
+            continue
         if name in MOSS:
-            kind = MossClassifier if classes else MossRegressor
             # The words are of the paper's floors, which are on the sum of the counts.
             methods[name] = kind(stability=MOSS[name], floor="sum", **(moss or {}), **shared)
             continue
+        if name in YARDSTICKS:
+            methods[name] = _yardstick(name, classes=classes, **shared)
+            continue
         if name not in BASELINES:
-            raise InvalidParameter(f"There is no method {name!r}; choose from {METHODS}.")
+            raise InvalidParameter(f"There is no method {name!r}; choose from {COMPARED}.")
         estimator = BASELINES[name].estimator(classes=classes)
         if estimator is not None:
             methods[name] = estimator(**shared)
         elif names is not None:  # asked for by name, so that leaving it out would mislead
             raise InvalidParameter(f"{name} is for numbers and not for classes; leave it out.")
     return methods
+
+
+def _yardstick(
+    name: str,
+    *,
+    classes: bool,
+    max_rules: int = defaults.MAX_RULES,
+    random_state: Any = None,
+    **_: Any,
+) -> Any:
+    """Return a yardstick for tables of any kind."""
+    inner = YARDSTICKS[name](classes=classes, max_rules=max_rules, random_state=random_state)
+    return ClassifierOnNumbers(inner) if classes else RegressorOnNumbers(inner)
 
 
 def baselines_like(model: MossRegressor | MossClassifier) -> dict[str, Any]:

@@ -30,6 +30,8 @@ from mossrules.exceptions import (
 
 __all__ = [
     "Columns",
+    "assess_methods",
+    "choice_parameters",
     "dask_client",
     "evaluate_methods",
     "forest_parameters",
@@ -224,6 +226,17 @@ def forest_parameters(forest: Forest) -> dict[str, Any]:
     }
 
 
+def choice_parameters(choice: Choice) -> dict[str, Any]:
+    """Return the parameters of the choice that the options stand for."""
+    return {
+        "max_rules": choice.max_rules,
+        "stability": number_or_word(choice.stability),
+        "floor": choice.floor.value,
+        "ties": choice.ties.value,
+        "gap": choice.gap,
+    }
+
+
 def moss_parameters(moss: Moss, table: Columns | late.table.Table, target: str) -> dict[str, Any]:
     """Return the parameters of `MossRegressor` that the options stand for."""
     return {
@@ -324,11 +337,7 @@ def learn_for_task(
     return (_learn_classes if task is Task.CLASSIFICATION else learn)(
         table,
         target,
-        max_rules=choice.max_rules,
-        stability=number_or_word(choice.stability),
-        floor=choice.floor.value,
-        ties=choice.ties.value,
-        gap=choice.gap,
+        **choice_parameters(choice),
         **forest_parameters(forest),
         **moss_parameters(moss, table, target),
         n_jobs=jobs,
@@ -371,3 +380,17 @@ def evaluate_methods(
             show(stage, state.done, state.total)
 
         return late.evaluation.evaluate(methods, table, target, progress=listen, **how)
+
+
+def assess_methods(
+    methods: Mapping[str, Any], table: Columns, target: str, **how: Any
+) -> late.evaluation.Assessment:
+    """Return the trust table of methods, showing how far it is meanwhile."""
+    stage = "refitting"
+    with progress(stage) as show, warnings.catch_warnings():
+        warnings.simplefilter("ignore", SolveLimitWarning)  # choices that ran out of time count
+
+        def listen(state: late.evaluation.EvaluationProgress) -> None:
+            show(stage, state.done, state.total)
+
+        return late.evaluation.assess(methods, table, target, progress=listen, **how)

@@ -16,6 +16,8 @@ from mossrules import defaults
 from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._learning import (
+    assess_methods,
+    choice_parameters,
     evaluate_methods,
     forest_parameters,
     moss_parameters,
@@ -39,8 +41,9 @@ WIDE = (7.6, 4.4)  # inches: the legend is beside the axes
 
 
 class MethodName(StrEnum):
-    """Methods to compare, under the names of the paper's tables."""
+    """Methods to compare: what `fit` gives, those of the paper, and what everyone knows."""
 
+    MOSS = "MOSS"
     MOSS_HIGH = "MOSS-H"
     MOSS_MEDIUM = "MOSS-M"
     MOSS_LOW = "MOSS-L"
@@ -48,6 +51,16 @@ class MethodName(StrEnum):
     GLRM = "GLRM"
     SIRUS = "SIRUS"
     RULEFIT = "RuleFit"
+    LINEAR = "linear"
+    TREE = "tree"
+    FOREST = "forest"
+
+
+class SchemeName(StrEnum):
+    """What refits of the trust table learn from."""
+
+    FOLDS = "folds"
+    BOOTSTRAP = "bootstrap"
 
 
 class MetricName(StrEnum):
@@ -69,7 +82,8 @@ def compare(
         typer.Option(
             "--method",
             case_sensitive=False,
-            help="Method to compare; may be repeated. All of them by default.",
+            help="Method to compare; may be repeated. All of them by default: MOSS as `fit` has "
+            "it, the methods of the paper, and a linear model, a tree and a forest.",
             show_default=False,
         ),
     ] = None,
@@ -79,17 +93,37 @@ def compare(
     ] = None,
     folds: options.Folds = defaults.FOLDS,
     identity: options.IdentityOption = options.Identity.THRESHOLDS,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust",
+            help="Show the trust table instead: refits, each with its own seed, and how far rules, "
+            "effects and predictions agree.",
+        ),
+    ] = False,
+    refits: Annotated[int, typer.Option(min=2, help="Refits of the trust table.")] = 10,
+    scheme: Annotated[
+        SchemeName,
+        typer.Option(help="Refits leave out a tenth of the rows ('folds'), or are bootstraps."),
+    ] = SchemeName.FOLDS,
+    seeds: Annotated[
+        int, typer.Option(min=0, help="Seeds that the trust table tries on the same rows.")
+    ] = 5,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="CSV", help="Where to write a row per fold."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="CSV",
+            help="Where to write a row per fold, or per method of the trust table.",
+        ),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG|SVG|PDF", help="Where to draw all methods.")
     ] = None,
     checkpoint: options.Record = None,
     as_json: options.Json = False,
-    max_rules: options.MaxRules = defaults.MAX_RULES,
-    gap: options.ChoiceGap = defaults.FRONTIER_GAP,
+    choice: options.Choice,
     forest: options.Forest,
     moss: options.Moss,
     jobs: options.Jobs = None,
@@ -104,10 +138,21 @@ def compare(
     methods = late.registry.make_methods(
         None if method is None else dict.fromkeys(name.value for name in method),
         classes=kind is options.Task.CLASSIFICATION,
-        moss={"gap": gap, **moss_parameters(moss, table, file.target)},
-        max_rules=max_rules,
+        moss={
+            # Not closer than a comparison needs; MOSS itself is as `fit` has it.
+            "gap": max(choice.gap, defaults.FRONTIER_GAP),
+            **moss_parameters(moss, table, file.target),
+        },
+        own=choice_parameters(choice),
+        max_rules=choice.max_rules,
         **forest_parameters(forest),
     )
+    if trust:
+        how = {"refits": refits, "scheme": scheme.value, "seeds": seeds}
+        where = {"checkpoint": checkpoint, "n_jobs": jobs}
+        assessment = assess_methods(methods, table, file.target, **how, **where)
+        finish(assessment, output, plot, as_json=as_json)
+        return
     evaluation = evaluate_methods(
         methods,
         table,
@@ -118,14 +163,27 @@ def compare(
         checkpoint=checkpoint,
         n_jobs=jobs,
     )
+    finish(evaluation, output, plot, as_json=as_json)
+
+
+def finish(
+    found: late.evaluation.Evaluation | late.evaluation.Assessment,
+    output: Path | None,
+    plot: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Write and print what was found."""
     if output is not None:
-        write_file(output, as_csv(without_nan(evaluation.columns())))
+        write_file(output, as_csv(without_nan(found.columns())))
     if plot is not None:
-        write_file(plot, figure_bytes(evaluation.plot, plot, WIDE))
+        write_file(plot, figure_bytes(found.plot, plot, WIDE))
+    if isinstance(found, late.evaluation.Assessment):
+        print_json(trust_content(found)) if as_json else show_trust(found)
+    else:
+        print_json(comparison_content(found)) if as_json else show(found)
     if as_json:
-        print_json(comparison_content(evaluation))
         return
-    show(evaluation)
     for path in (output, plot):
         if path is not None:
             print_line(f"Written to {path}.")
@@ -139,6 +197,17 @@ def comparison_content(evaluation: late.evaluation.Evaluation) -> dict[str, Any]
         "methods": as_rows(evaluation.summary_columns()),
         "folds": as_rows(evaluation.columns()),
         "seconds": evaluation.seconds,
+    }
+
+
+def trust_content(assessment: late.evaluation.Assessment) -> dict[str, Any]:
+    """Return a trust table for machines."""
+    return {
+        "refits": assessment.refits,
+        "scheme": assessment.scheme,
+        "seeds": assessment.seeds,
+        "methods": as_rows(without_nan(assessment.columns())),
+        "seconds": assessment.elapsed,
     }
 
 
@@ -177,6 +246,26 @@ def show(evaluation: late.evaluation.Evaluation) -> None:
         f"The rank is the mean of those by {metric} and by Dice, 1 being the best; seconds are "
         f"those of a fold, with the search that methods share. {evaluation!r}"
     )
+
+
+def show_trust(assessment: late.evaluation.Assessment) -> None:
+    """Print a trust table for people: a line for each measure."""
+    left_out = "without a tenth of the rows" if assessment.scheme == "folds" else "of a bootstrap"
+    print_line(
+        ("What refits agree on", "bold"),
+        f": {assessment.refits} of each method, {left_out} and each with its own seed.",
+    )
+    table = table_of(left=["measure"], right=[each.method for each in assessment.methods])
+    for name in assessment.measures:
+        heading, form = late.assessment.COLUMNS[name]
+        values = [getattr(each, name) for each in assessment.methods]
+        table.add_row(*map(Text, [heading, *(format_number(value, form) for value in values)]))
+    out.print(table)
+    for method in assessment.methods:
+        if method.failed:
+            print_line(
+                ("failed: ", "bold red"), f"{method.method}, {method.failed} fits: {method.failure}"
+            )
 
 
 def methods_table(evaluation: late.evaluation.Evaluation, metric: str) -> Table:

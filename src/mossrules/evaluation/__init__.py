@@ -1,11 +1,14 @@
 """How good models are on rows that they have not seen, and whether their rules are found again.
 
 All refits and folds are made here: `folds.py` assigns rows to folds and runs them, with progress,
-for `comparison.py` (whose checkpoint is `record.py`) and `trade_off.py`. Agreement is defined once,
-in `agreement.py`. Methods are asked for no more than `learning/method.py` says.
+for `comparison.py` (whose checkpoint is `record.py`) and `trade_off.py`; `assess.py` makes refits,
+`trust.py` has the measures of the trust table, and `assessment.py` is that table. Agreement is
+defined once, in `agreement.py`. Methods are asked for no more than `learning/method.py` says.
 """
 
 from mossrules._deprecated import old_names
+from mossrules.evaluation.assess import assess
+from mossrules.evaluation.assessment import Assessment, MethodTrust
 from mossrules.evaluation.comparison import evaluate
 from mossrules.evaluation.folds import EvaluationProgress
 from mossrules.evaluation.frontier_evaluation import EvaluatedPoint, FoldPoint, FrontierEvaluation
@@ -13,6 +16,7 @@ from mossrules.evaluation.results import Evaluation, MethodFold, MethodSummary
 from mossrules.evaluation.trade_off import evaluate_frontier
 
 __all__ = [
+    "Assessment",
     "EvaluatedPoint",
     "Evaluation",
     "EvaluationProgress",
@@ -20,6 +24,8 @@ __all__ = [
     "FrontierEvaluation",
     "MethodFold",
     "MethodSummary",
+    "MethodTrust",
+    "assess",
     "evaluate",
     "evaluate_frontier",
 ]

@@ -38,8 +38,6 @@ __all__ = ["evaluate"]
 
 Engine = Literal["threads", "dask"]
 
-EXACT = ("auto", "branch-and-bound")  # solvers of MOSS whose kernels take long to compile
-
 
 @old_parameters({"learners": "methods"})
 def evaluate(
@@ -146,7 +144,7 @@ def evaluate(
     rows = read_rows(X, y, sample_weight, of_classes=task != "regression", whole=True)
     splits = split_rows(rows, cv, groups, stratify=rows.classes is not None)
     record = None if checkpoint is None else Record.open(checkpoint, rows, splits, compared)
-    if any(map(_may_prove, compared)):
+    if any(method.may_prove for method in compared):
         compile_kernels()  # not in several threads, nor on anyone's time
     run = FoldRun(splits, len(compared), n_jobs)
     threads = run.threads
@@ -167,13 +165,6 @@ def evaluate(
         table=rows.table if identity == "rows" else None,
         metric=metric,
     )
-
-
-def _may_prove(method: Method) -> bool:
-    """Tell whether a method, or one within it, may search by branch and bound."""
-    parameters = method.estimator.get_params(deep=True)
-    solvers = [value for name, value in parameters.items() if name.split("__")[-1] == "solver"]
-    return any(solver in EXACT for solver in solvers if isinstance(solver, str))
 
 
 @dataclass(frozen=True)

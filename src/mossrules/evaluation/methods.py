@@ -40,7 +40,17 @@ from mossrules.learning.method import RuleMethod
 from mossrules.model.ruleset import RuleSet
 from mossrules.solver.result import Status
 
-__all__ = ["Fold", "Method", "Source", "check_prepare", "read_methods", "task_of"]
+__all__ = [
+    "FAILURES",
+    "Fold",
+    "Method",
+    "Source",
+    "check_prepare",
+    "probabilities",
+    "read_methods",
+    "score_classes",
+    "task_of",
+]
 
 # What a method can run into because of its data or its settings: values it cannot use, sums that
 # overflow, matrices that cannot be inverted (a ValueError in NumPy), columns it looks for in vain,
@@ -50,6 +60,7 @@ __all__ = ["Fold", "Method", "Source", "check_prepare", "read_methods", "task_of
 FAILURES = (
     MossError, ValueError, TypeError, ArithmeticError, LookupError, RuntimeError, MemoryError,
 )  # fmt: skip
+EXACT = ("auto", "branch-and-bound")  # solvers of MOSS whose kernels take long to compile
 IRRELEVANT = ("n_jobs", "verbose")  # parameters on which no result depends
 
 
@@ -66,6 +77,13 @@ class Method:
     def is_ours(self) -> bool:
         """Whether it chooses among candidates that can be shared."""
         return isinstance(self.estimator, RuleMethod)
+
+    @property
+    def may_prove(self) -> bool:
+        """Whether it, or a method within it, may search by branch and bound."""
+        parameters = self.estimator.get_params(deep=True)
+        solvers = [value for name, value in parameters.items() if name.split("__")[-1] == "solver"]
+        return any(solver in EXACT for solver in solvers if isinstance(solver, str))
 
     @cached_property
     def settings(self) -> str:
@@ -96,6 +114,14 @@ class Method:
         if not self.varies or self.seed is None:
             return self
         return replace(self, seed=self.seed + fold)
+
+    def seeded(self, seed: int, n_jobs: int) -> Any:
+        """Return one that is not fitted, with this seed wherever it, or one within it, has one."""
+        if self.is_ours:
+            return replace(self, seed=seed).fresh(n_jobs)
+        copy = clone(self.estimator)
+        names = [each for each in copy.get_params() if each.split("__")[-1] == "random_state"]
+        return copy.set_params(**dict.fromkeys(names, seed))
 
     def fresh(self, n_jobs: int) -> Any:
         """Return one that is not fitted, for a single fold."""
@@ -385,9 +411,7 @@ def score_classes(
     }
     known = np.asarray(model.classes_)
     if hasattr(model, "predict_proba"):
-        # A class without training rows in this fold is one that the model gives no chance.
-        chances = np.zeros((len(codes), len(classes)))
-        chances[:, np.searchsorted(classes, known)] = model.predict_proba(X)
+        chances = probabilities(model, X, classes)
         everyone = {"labels": np.arange(len(classes)), "sample_weight": weights}
         scores["log_loss"] = float(log_loss(codes, chances, **everyone))
         scores["brier"] = float(brier_score_loss(codes, chances, **everyone))
@@ -397,6 +421,14 @@ def score_classes(
     else:
         return scores
     return {**scores, "auc": _auc(codes, chances, weights)}
+
+
+def probabilities(model: Any, X: Any, classes: AnyArray) -> FloatArray:
+    """Return the probability of each class; a class that the model does not know has none."""
+    found = np.asarray(model.predict_proba(X))
+    chances = np.zeros((len(found), len(classes)))
+    chances[:, np.searchsorted(classes, np.asarray(model.classes_))] = found
+    return chances
 
 
 def _balanced_accuracy(codes: IntArray, hits: BoolArray, weights: FloatArray | None) -> float:

@@ -29,7 +29,7 @@ from mossrules.evaluation.results import METRICS, MethodFold
 from mossrules.exceptions import InvalidFile
 from mossrules.model.ruleset import RuleSet
 
-__all__ = ["Record"]
+__all__ = ["Record", "fingerprint"]
 
 FORMAT, VERSION = "mossrules evaluation", 1
 TIMES = ("seconds", "search_seconds")
@@ -56,7 +56,7 @@ class Record:
         """Return the record at a path, with what an earlier run has put there."""
         fingerprints = {method.name: method.fingerprint for method in methods}
         file = CheckpointFile(Path(path), FORMAT, VERSION)
-        record = cls(file, _fingerprint(rows, splits), fingerprints)
+        record = cls(file, fingerprint(rows, splits), fingerprints)
         if file.path.exists():
             record._read()
         else:
@@ -145,7 +145,7 @@ def _scores(content: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(read_number(content[name])) for name in names}
 
 
-def _fingerprint(rows: Rows, splits: Sequence[Split]) -> str:
+def fingerprint(rows: Rows, splits: Sequence[Split]) -> str:
     """Return a hash of a table, its target, its weights and its folds, in any order of the rows."""
     # Not of the file or the frame: values decide, in canonical order, so that a table read again,
     # sorted otherwise or from another library, resumes the same run.
