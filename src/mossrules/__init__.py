@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mossrules.candidates.ensembles import FittedEnsemble
     from mossrules.candidates.rules import CandidatePool, Rule
     from mossrules.candidates.search import Candidates, find_candidates
+    from mossrules.defaults import PAPER
     from mossrules.estimators import MossClassifier, MossRegressor
     from mossrules.evaluation import FrontierEvaluation, evaluate_frontier
     from mossrules.exceptions import MossError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mossrules.statistics import Statistics
 
 __all__ = [
+    "PAPER",
     "CandidatePool",
     "Candidates",
     "FittedEnsemble",
@@ -38,6 +40,7 @@ __all__ = [
 # Names are imported when first used: numba and narwhals take longer to load than `import mossrules`
 # should take.
 _HOME = {
+    "PAPER": "mossrules.defaults",
     "CandidatePool": "mossrules.candidates.rules",
     "Candidates": "mossrules.candidates.search",
     "FittedEnsemble": "mossrules.candidates.ensembles",

@@ -27,6 +27,7 @@ from mossrules import (
     MossRegressor,
     RuleSet,
     RuleSets,
+    defaults,
     evaluate_frontier,
     find_candidates,
 )
@@ -102,9 +103,16 @@ from support.golden_figures import (
 
 Figures = dict[str, Any]
 
-# Draws as the first release made them, whatever the default is.
+# Draws as the first release made them, whatever the default is, and the first defaults of MOSS.
 PAPER: dict[str, Any] = {"generator": "paper-forest"}
-PAPER_COMMAND = ("--generator", "paper-forest")
+FIRST: dict[str, Any] = {
+    **defaults.PAPER_WAY,
+    "stability": 0.8,
+    "n_trees": 2000,
+    "n_bins": 8,
+    "max_features": 0.5,
+}
+PAPER_COMMAND = ("--paper", "--generator", "paper-forest", "--n-bins", 8, "--max-features", 0.5)
 
 CASES: dict[str, Callable[[], Figures]] = {}
 
@@ -135,12 +143,12 @@ def run(*arguments: object) -> str:
 
 def moss(max_rules: int = 5, **settings: Any) -> MossRegressor:
     """Return a quick regressor whose search is never cut short."""
-    return MossRegressor(max_rules, **{**PAPER, "n_trees": 100, "time_limit": None, **settings})
+    return MossRegressor(max_rules, **{**FIRST, "n_trees": 100, "time_limit": None, **settings})
 
 
 def moss_classes(max_rules: int = 3, **settings: Any) -> MossClassifier:
     """Return a quick classifier whose search is never cut short."""
-    quick = {**PAPER, "n_trees": 60, "gap": 0.02, "time_limit": None}
+    quick = {**FIRST, "n_trees": 60, "gap": 0.02, "time_limit": None}
     return MossClassifier(max_rules, **{**quick, **settings})
 
 
@@ -1058,6 +1066,7 @@ def reports() -> Figures:
 
 # --- the command line ---------------------------------------------------------------------------
 
+LEVEL = ("--stability", 0.8)
 QUICK = ("--n-trees", 40, "--max-rules", 4, *PAPER_COMMAND)
 
 
@@ -1069,14 +1078,16 @@ def commands_of_numbers() -> Figures:
         mixed().to_csv(data, index=False)
         rows = (data, "--target", "y", "--drop", "kind", *QUICK)
         limited = ("--never-use", "town", "--at-most-per-feature", 2, "--inner-nodes")
-        fitted = run("fit", *rows, "--output", model)
+        fitted = run("fit", *rows, *LEVEL, "--output", model)
         forms = ("text", "markdown", "latex", "sql", "python")
         front = run("frontier", *rows, "--points", 4, "--output", kept)
         return {
             "fit": of_text(fitted, model),
             "model": of_json(model.read_text()),
-            "fit json": of_json(run("fit", *rows, *limited, "--json")),
-            "exports": {form: of_text(run("fit", *rows, "--export", form)) for form in forms},
+            "fit json": of_json(run("fit", *rows, *LEVEL, *limited, "--json")),
+            "exports": {
+                form: of_text(run("fit", *rows, *LEVEL, "--export", form)) for form in forms
+            },
             "predict": of_text(run("predict", model, data, "--keep", "town")),
             "explain": of_text(run("predict", model, data, "--explain", 3)),
             "predict json": plain(np.array(of_json_list(run("predict", model, data, "--json")))),
@@ -1104,11 +1115,11 @@ def commands_of_classes() -> Figures:
         X.assign(kind=y).to_csv(flowers, index=False)
         rows = (data, "--target", "kind", "--drop", "y", *quick)
         found = {
-            "fit": of_text(run("fit", *rows, "--output", model), model),
+            "fit": of_text(run("fit", *rows, *LEVEL, "--output", model), model),
             "predict": of_text(run("predict", model, data)),
-            "fit json": of_json(run("fit", *rows, "--json")),
+            "fit json": of_json(run("fit", *rows, *LEVEL, "--json")),
         }
-        run("fit", flowers, "--target", "kind", *quick, "--output", model)
+        run("fit", flowers, "--target", "kind", *quick, *LEVEL, "--output", model)
         return {
             **found,
             "three": of_json(model.read_text())["rule_sets"],
@@ -1129,11 +1140,11 @@ def commands_that_compare() -> Figures:
         three = [word for name in ("MOSS-M", "SIRUS", "FIRE") for word in ("--method", name)]
         bins = ("--identity", "codes")
         page = ("--output", html, "--folds", 3, "--points", 3, "--no-baselines", *bins)
-        told = run("report", *rows, *page)
+        told = run("report", *rows, *LEVEL, *page)
         fold = ("--folds", 3, *bins)
         return {
             "report": of_text(re.sub(r"; open it.*", "", told), html),
-            "compare": of_json(run("compare", *rows, *fold, *three, "--json")),
-            "stability": of_text(run("stability", *rows, *fold)),
-            "stability json": of_json(run("stability", *rows, *fold, "--json")),
+            "compare": of_json(run("compare", *rows, *LEVEL, *fold, *three, "--json")),
+            "stability": of_text(run("stability", *rows, *LEVEL, *fold)),
+            "stability json": of_json(run("stability", *rows, *LEVEL, *fold, "--json")),
         }

@@ -104,8 +104,9 @@ def make_methods(
             methods[name] = kind(**{**shared, **(moss or {}), **(own or {})})
             continue
         if name in MOSS:
-            # The words are of the paper's floors, which are on the sum of the counts.
-            methods[name] = kind(stability=MOSS[name], floor="sum", **(moss or {}), **shared)
+            # The words are of the paper's floors, and the methods are the paper's.
+            given = {**shared, **(moss or {}), **defaults.PAPER_WAY}
+            methods[name] = kind(stability=MOSS[name], **given)
             continue
         if name in YARDSTICKS:
             methods[name] = _yardstick(name, classes=classes, **shared)

@@ -238,14 +238,29 @@ def choice_parameters(choice: Choice) -> dict[str, Any]:
 
 
 def moss_parameters(moss: Moss, table: Columns | late.table.Table, target: str) -> dict[str, Any]:
-    """Return the parameters of `MossRegressor` that the options stand for."""
+    """Return the parameters of `MossRegressor` that the options stand for.
+
+    With --paper some are others than the options of a choice or a forest say: let these follow.
+    """
+    asked = {
+        "cuts": _read_cuts(moss, _features(table, target)),
+        "inner_nodes": moss.inner_nodes,
+        "min_coverage": _share_or_rows(moss.min_coverage),
+        "min_tree_frequency": moss.min_tree_frequency,
+        "directions": None if moss.directions is None else moss.directions.value,
+    }
     return {
         "time_limit": moss.time_limit,
         "gamma": number_or_word(moss.gamma),
-        "inner_nodes": moss.inner_nodes,
-        "cuts": _read_cuts(moss, _features(table, target)),
         "constraints": _read_constraints(moss, table, target),
+        **(defaults.PAPER_WAY if moss.paper else {}),
+        **{name: value for name, value in asked.items() if value is not None},
     }
+
+
+def _share_or_rows(number: float | None) -> float | None:
+    is_number = number is not None and number >= 1 and number == int(number)
+    return int(number) if number is not None and is_number else number
 
 
 def _features(table: Columns | late.table.Table, target: str) -> list[str]:
@@ -272,7 +287,7 @@ def _read_cuts(moss: Moss, features: Sequence[str]) -> Any:
                 f"--cuts has {name!r} twice; give all of its cut points at once."
             )
         cuts[name] = points
-    return cuts or defaults.CUTS
+    return cuts or None
 
 
 def _split_cuts(text: str, features: Sequence[str]) -> tuple[str, list[str]]:
@@ -337,9 +352,11 @@ def learn_for_task(
     return (_learn_classes if task is Task.CLASSIFICATION else learn)(
         table,
         target,
-        **choice_parameters(choice),
-        **forest_parameters(forest),
-        **moss_parameters(moss, table, target),
+        **{
+            **choice_parameters(choice),
+            **forest_parameters(forest),
+            **moss_parameters(moss, table, target),
+        },
         n_jobs=jobs,
     )
 

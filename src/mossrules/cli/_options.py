@@ -67,6 +67,13 @@ class Ties(StrEnum):
     DROP = "drop"
 
 
+class Directions(StrEnum):
+    """Which sign an effect may have."""
+
+    OWN = "own"
+    FREE = "free"
+
+
 class Task(StrEnum):
     """What the target is."""
 
@@ -191,14 +198,51 @@ class Moss:
             rich_help_panel=MODEL,
         ),
     ] = "auto"
-    inner_nodes: Annotated[
+    paper: Annotated[
         bool,
         typer.Option(
-            "--inner-nodes",
-            help="Take the inner nodes of trees for rules too: shorter ones, and more stable.",
+            "--paper",
+            help="Rules and weights as in the paper: quantiles for cut points, leaves of trees for "
+            "rules, a floor on the sum, free directions, equal shrinkage. Numbers stay as given.",
             rich_help_panel=MODEL,
         ),
     ] = False
+    inner_nodes: Annotated[
+        bool | None,
+        typer.Option(
+            "--inner-nodes/--leaves",
+            help="Whether inner nodes of trees are rules too: shorter ones, which recur more "
+            "often. They are by default.",
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None
+    min_coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Rows that a rule must hold on, and leave out: a share below 1, or a number; "
+            f"{defaults.MIN_COVERAGE} by default.",
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None
+    min_tree_frequency: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the trees that a rule must be in.",
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None
+    directions: Annotated[
+        Directions | None,
+        typer.Option(
+            help="Whether each rule moves the prediction to the side on which its 'own' rows lie, "
+            "as by default, or is 'free'.",
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None
     cuts: Annotated[
         list[str] | None,
         _several(
@@ -371,7 +415,7 @@ class Choice:
             rich_help_panel=MODEL,
         ),
     ] = str(defaults.STABILITY)
-    floor: FloorOption = Floor.SUM
+    floor: FloorOption = Floor.EACH
     max_rules: MaxRules = defaults.MAX_RULES
     gap: Annotated[
         float,

@@ -143,7 +143,7 @@ def compare(
             "gap": max(choice.gap, defaults.FRONTIER_GAP),
             **moss_parameters(moss, table, file.target),
         },
-        own=choice_parameters(choice),
+        own={**choice_parameters(choice), **({"floor": "sum"} if moss.paper else {})},
         max_rules=choice.max_rules,
         **forest_parameters(forest),
     )

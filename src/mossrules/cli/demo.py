@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.progress import Progress
@@ -37,7 +37,9 @@ DEMO_FOLDS, DEMO_POINTS = 5, 26
 def demo(
     *,
     rules: Annotated[int, typer.Option(min=1, help="How many rules to print.")] = 12,
-    trees: Annotated[int, typer.Option(min=1, help="How many trees to grow.")] = defaults.N_TREES,
+    trees: Annotated[int, typer.Option(min=1, help="How many trees to grow.")] = (
+        defaults.PLAIN_TREES
+    ),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the forest.")] = 0,
     page: Annotated[
         Path, typer.Option("--report", metavar="HTML", help="Where to write the page.")
@@ -111,7 +113,7 @@ def _find(
     started = time.perf_counter()
     with Progress(console=out, transient=True) as bar:
         task = bar.add_task("compiling (first run only)", total=None)
-        found = late.search.find_candidates(
+        found = late.estimators.candidates_for(
             table,
             target,
             n_trees=n_trees,
@@ -129,8 +131,9 @@ def _choose(
     """Choose a few rules; if not exactly, by a method whose kernels compile in no time."""
     solver: Literal["auto", "coordinate-descent"] = "auto" if exact else "coordinate-descent"
     trees = candidates.pool.n_trees
+    how: dict[str, Any] = {} if exact else {"floor": "sum", "directions": "free", "stability": 0.8}
     model = late.estimators.MossRegressor(
-        MODEL_RULES, n_trees=trees, solver=solver, random_state=seed
+        MODEL_RULES, n_trees=trees, solver=solver, random_state=seed, **how
     )
     return model.fit_candidates(candidates, target="progression")
 

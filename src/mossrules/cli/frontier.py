@@ -52,7 +52,7 @@ def frontier(
         float | None, typer.Option(help="Seconds for all points together.", show_default=False)
     ] = None,
     max_rules: options.MaxRules = defaults.MAX_RULES,
-    floor: options.FloorOption = options.Floor.SUM,
+    floor: options.FloorOption = options.Floor(defaults.FLOOR),
     ties: options.TiesOption = options.Ties.KEEP,
     forest: options.Forest,
     moss: options.Moss,
@@ -71,11 +71,13 @@ def frontier(
         file.target,
         max_rules=max_rules,
         stability=1.0,  # the quickest choice; points of the frontier are chosen below
-        floor=floor.value,
         ties=ties.value,
-        **forest_parameters(forest),
         gap=gap,
-        **moss_parameters(moss, table, file.target),
+        **{
+            "floor": floor.value,
+            **forest_parameters(forest),
+            **moss_parameters(moss, table, file.target),
+        },
         n_jobs=jobs,
     )
     check_interrupted()

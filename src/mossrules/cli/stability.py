@@ -50,8 +50,8 @@ def stability(
             "among.",
             rich_help_panel=options.MODEL,
         ),
-    ] = "0.8",
-    floor: options.FloorOption = options.Floor.SUM,
+    ] = str(defaults.STABILITY),
+    floor: options.FloorOption = options.Floor(defaults.FLOOR),
     max_rules: options.MaxRules = defaults.MAX_RULES,
     gap: options.ChoiceGap = defaults.FRONTIER_GAP,
     ties: options.TiesOption = options.Ties.KEEP,
@@ -68,11 +68,13 @@ def stability(
     model = late.estimators.MossRegressor(
         max_rules=max_rules,
         stability=number_or_word(level),
-        floor=floor.value,
         gap=gap,
         ties=ties.value,
-        **forest_parameters(forest),
-        **moss_parameters(moss, table, file.target),
+        **{
+            "floor": floor.value,
+            **forest_parameters(forest),
+            **moss_parameters(moss, table, file.target),
+        },
     )
     evaluation = evaluate_methods(
         {NAME: model},

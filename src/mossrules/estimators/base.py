@@ -64,8 +64,13 @@ Predictions = TypeVar("Predictions", bound=AnyArray)
 
 # Parameters that decide which candidates are found, under the names they have in `find_candidates`.
 SEARCH_PARAMETERS = ("n_trees", "max_depth", "n_bins", "max_features", "generator", "random_state")
-# Those that not all baselines have; where an estimator lacks one, the search has its own default.
-REFINEMENTS = ("inner_nodes", "max_overlap", "min_coverage", "min_tree_frequency")
+# Those that not all baselines have, with what stands for rules as the trees have them.
+REFINEMENTS: dict[str, Any] = {
+    "inner_nodes": False,
+    "max_overlap": None,
+    "min_coverage": 0,
+    "min_tree_frequency": 0,
+}
 
 
 def search_parameters(estimator: Any) -> dict[str, Any]:
@@ -89,9 +94,7 @@ def search_parameters(estimator: Any) -> dict[str, Any]:
     include = required_rules(check_constraints(getattr(estimator, "constraints", None)))
     if include:
         parameters["include"] = include
-    # Only what differs from the search's own default: the same parameters are the same search.
-    refined = {name: getattr(estimator, name, None) for name in REFINEMENTS}
-    parameters |= {name: value for name, value in refined.items() if value}
+    parameters |= {name: getattr(estimator, name, plain) for name, plain in REFINEMENTS.items()}
     if is_classifier(estimator):
         parameters["patterns"] = True  # of which the logistic loss is a function
     return parameters

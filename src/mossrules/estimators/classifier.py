@@ -58,7 +58,7 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
     refit : bool, default=True
         Whether weights and intercept are refitted to the chosen rules, almost without the
         shrinkage of `gamma`.
-    refit_ridge : float, "auto" or None, default=None
+    refit_ridge : float, "auto" or None, default="auto"
         Ridge on the log-odds of the refit. "auto" takes the one of seven with the smallest log-loss
         of rows left out, in one Newton step each; None is 1/9.
     class_weight : None, "balanced" or dict from classes to weights, default=None
@@ -102,7 +102,7 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         max_rules: int = defaults.MAX_RULES,
         *,
         stability: Stability = defaults.STABILITY,
-        floor: FloorKind = "sum",
+        floor: FloorKind = defaults.FLOOR,
         cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
         directions: Directions = defaults.DIRECTIONS,

@@ -71,7 +71,7 @@ class MossEstimator(RuleEstimator):
         max_rules: int = defaults.MAX_RULES,
         *,
         stability: Stability = defaults.STABILITY,
-        floor: FloorKind = "sum",
+        floor: FloorKind = defaults.FLOOR,
         cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
         directions: Directions = defaults.DIRECTIONS,
@@ -352,7 +352,7 @@ class MossRegressor(MossEstimator, RuleRegressor):
     ----------
     max_rules : int, default=15
         Most rules in the model.
-    stability : {"high", "medium", "low", "auto"}, float in (0, 1] or int, default=0.8
+    stability : {"high", "medium", "low", "auto"}, float in (0, 1] or int, default=0.1
         The stability target: a share of the largest stability score that `max_rules` rules can
         have, or the 3rd ("high") or the 40th ("medium") floor of the paper's sequence. "low" sets
         no floor and uses the paper's approximate algorithm. "auto" cross-validates the shares 1,
@@ -360,7 +360,7 @@ class MossRegressor(MossEstimator, RuleRegressor):
         the best. With `floor="each"` the words are the shares 0.5, 0.2 and 0.1, "auto" looks at
         eleven shares in equal ratios from 1 to 0.05, and a whole number from 2 on allows that many
         of the most frequent rules, with all that are as frequent as the last of them.
-    floor : {"sum", "each"}, default="sum"
+    floor : {"sum", "each"}, default="each"
         What the stability score is. "sum", as in the paper: the tree frequencies of the chosen
         rules, added up. "each": the least of them, so that every rule is found in at least so many
         of the trees (rules that constraints require are exempt). The largest score is then the tree
@@ -371,14 +371,14 @@ class MossRegressor(MossEstimator, RuleRegressor):
     ties : {"keep", "drop"}, default="keep"
         "drop" lowers `max_rules` where its last rule ties in count with the next, to leave out all
         that tie, as the paper's authors do.
-    directions : {"own", "free"}, default="free"
+    directions : {"own", "free"}, default="own"
         "own": a rule raises the prediction if the mean target of its own rows is above that of all
         rows, and lowers it otherwise. "free": a weight may have any sign, as in the paper.
-    shrinkage : {"frequency", "equal"}, default="equal"
+    shrinkage : {"frequency", "equal"}, default="frequency"
         How weights are shrunk when rules are chosen: "frequency" shrinks those of rules that few
         trees have found more, so that such a rule must fit the better to be chosen; "equal" shrinks
         all alike, as in the paper.
-    intercept : {"chosen", "refitted"}, default="refitted"
+    intercept : {"chosen", "refitted"}, default="chosen"
         Whether rules are chosen beside the best intercept, or without one, as in the paper, where
         the refit adds it.
     gamma : float or "auto", default="auto"
@@ -390,25 +390,25 @@ class MossRegressor(MossEstimator, RuleRegressor):
         the defaults rest on is in docs/estimator.md. `n_trees="auto"` grows as many trees as are
         needed for another seed to find nearly the same frequent rules, from 500 to 8,000; see
         `find_candidates`, and `pool_.n_trees` for how many they were.
-    cuts : "round", "quantile", dict, earlier model or path, default="quantile"
+    cuts : "round", "quantile", dict, earlier model or path, default="round"
         Where numbers and ordered categories are cut. "round" takes round numbers, which recur;
         "quantile" is the paper's. A dict has lists of cut points by column, such as
         `{"age": [18, 40, 65], "bmi": ["<25"]}`, in increasing order: 65 means `age <= 65` or
         `age > 65`, "<65" means `age < 65` or `age >= 65`, and of ordered categories a level is the
         last one below. A fitted model, a `RuleSet`, `RuleSets` or the path of their JSON means the
         cut points of that analysis. Columns without any are cut by default; see docs/cuts.md.
-    inner_nodes : bool, default=False
+    inner_nodes : bool, default=True
         Whether the inner nodes of trees are candidates too: rules with fewer conditions, which
         recur more often.
-    max_overlap : float or None, default=None
+    max_overlap : float or None, default=0.6
         A condition that keeps more than this share of the rows on which the rest of its rule holds
         is dropped; of a rule and its complement one is a candidate, and so of rules that hold on
         the same rows. None takes rules as trees have them, as in the paper.
-    min_coverage : float, default=0
+    min_coverage : float, default=0.01
         Rows that a rule must hold on, and leave out: a share below 1, or a number.
     min_tree_frequency : float, default=0
         Share of the trees that a rule must be in.
-    generator : {"forest", "paper-forest", "noisy-target"} or ensemble, default="paper-forest"
+    generator : {"forest", "paper-forest", "noisy-target"} or ensemble, default="forest"
         Where rules come from; see `find_candidates`. Wrap an ensemble of scikit-learn in
         `FittedEnsemble` for cross-validation, which would clone, and so empty, a bare one.
     solver : {"auto", "branch-and-bound", "cutting-plane", "coordinate-descent"}, default="auto"
@@ -421,10 +421,10 @@ class MossRegressor(MossEstimator, RuleRegressor):
     refit : bool, default=True
         Whether weights and intercept are fitted again to the chosen rules, without the shrinkage
         that `gamma` causes.
-    refit_ridge : float, "auto" or None, default=None
+    refit_ridge : float, "auto" or None, default="auto"
         Ridge on the weights of the refit. "auto" takes the one of 13 with the smallest generalised
         cross-validation error; None is 0.001, which only settles ties, as in the paper.
-    min_importance : float, default=0
+    min_importance : float, default=0.01
         Rules of less than this share of the largest importance are not in the model, nor are rules
         that the others and the intercept express: `max_rules` is a maximum. 0 keeps all.
     constraints : list of constraints, optional

@@ -70,6 +70,20 @@ __all__ = [
     "target_varies",
 ]
 
+# What an estimator looks for, with its default parameters.
+SEARCH: dict[str, Any] = {
+    "n_trees": defaults.N_TREES,
+    "max_depth": defaults.MAX_DEPTH,
+    "n_bins": defaults.N_BINS,
+    "cuts": defaults.CUTS,
+    "max_features": defaults.MAX_FEATURES,
+    "inner_nodes": defaults.INNER_NODES,
+    "max_overlap": defaults.MAX_OVERLAP,
+    "min_coverage": defaults.MIN_COVERAGE,
+    "min_tree_frequency": defaults.MIN_TREE_FREQUENCY,
+    "generator": defaults.GENERATOR,
+}
+
 Points = int | Iterable[float] | Literal["complete"]
 
 
@@ -83,7 +97,7 @@ class Settings:
     objective: Objective
     max_rules: int = defaults.MAX_RULES
     stability: Stability = defaults.STABILITY
-    floor: FloorKind = "sum"
+    floor: FloorKind = defaults.FLOOR
     ties: Ties = "keep"
     gamma: float | Literal["auto"] = "auto"
     solver: Method = "auto"
@@ -236,7 +250,8 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
     X, y, sample_weight
         As in `MossRegressor.fit`.
     **parameters
-        Of the search, as in `find_candidates`; see `search_parameters`.
+        Of the search; see `search_parameters`. By default they are those of `MossRegressor`, and
+        not those of `find_candidates`.
 
     Examples
     --------
@@ -249,7 +264,7 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
     """
     n_jobs = resolve_n_jobs(parameters.get("n_jobs"))
     rows = read_rows(X, y, sample_weight, n_jobs=n_jobs)
-    return find_in_rows(rows, **parameters)
+    return find_in_rows(rows, **{**SEARCH, **parameters})
 
 
 def cuts_in_file(cuts: Any) -> Any:
@@ -261,8 +276,8 @@ def cuts_in_file(cuts: Any) -> Any:
 def find_in_rows(
     rows: Rows,
     *,
-    n_trees: int | Literal["auto"] = defaults.N_TREES,
-    cuts: Any = defaults.CUTS,
+    n_trees: int | Literal["auto"] = defaults.PLAIN_TREES,
+    cuts: Any = defaults.PLAIN_CUTS,
     **parameters: Any,
 ) -> Candidates:
     """Return the candidates of rows that were read; none where there is nothing to find."""
@@ -432,7 +447,7 @@ def _warn_of_limits(solution: Solution, gap: float) -> None:
 
 
 def frontier_without_rules(
-    solution: Solution, max_rules: int, floor: FloorKind = "sum"
+    solution: Solution, max_rules: int, floor: FloorKind = defaults.FLOOR
 ) -> Frontier:
     """Return the frontier of a model without candidates: one point."""
     return Frontier(
