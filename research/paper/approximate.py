@@ -74,6 +74,7 @@ class SweptRegressor(MossRegressor):
             gamma=gamma,
             n_trees=n_trees,
             n_bins=n_bins,
+            cuts="quantile",
             max_features=max_features,
             generator=generator,
             random_state=random_state,

@@ -46,6 +46,7 @@ def generated_statistics(
             y,
             n_trees=n_trees,
             n_bins=10,
+            cuts="quantile",
             max_features=1 / 3,  # as in the paper
             generator="paper-forest",
             max_candidates=n_rules,

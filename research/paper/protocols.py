@@ -104,6 +104,7 @@ class Protocol:
             few, many = GAMMAS.get(str(stability), GAMMAS["high"])
             gamma = few if Table.from_any(X).n_rows <= FEW_ROWS else many
             model.set_params(gamma=gamma, ties="drop", gap=GAP, refit=True, **FOREST)
+            model.set_params(cuts="quantile")
         if n_trees is not None:
             model.set_params(n_trees=n_trees)
         return self._filled(model.set_params(**others), X)

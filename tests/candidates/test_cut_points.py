@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mossrules import MossClassifier, MossRegressor, find_candidates
+from mossrules import MossClassifier, MossRegressor, defaults, find_candidates
 from mossrules.candidates.cut_points import read_cuts
 from mossrules.candidates.cuts import BinnedColumn, Binning, fit_binning
 from mossrules.data.columns import Kind
@@ -41,7 +41,7 @@ def binned(cuts, frame=PATIENTS, **how):
 
 def test_given_cut_points_are_used_and_other_columns_are_as_ever():
     """Only the columns that are named change."""
-    found, usual = binned({"age": [40, 65], "bmi": (25, 30.5)}), binned("quantile")
+    found, usual = binned({"age": [40, 65], "bmi": (25, 30.5)}), binned(defaults.CUTS)
     assert found["age"].cuts == (40.0, 65.0)
     assert found["bmi"].cuts == (25.0, 30.5)
     for name in ("stage", "smoker", "ward", "dose"):
@@ -171,7 +171,7 @@ def test_new_data_are_cut_where_an_earlier_analysis_was(earlier):
     by_model, by_rules, usual = (
         binned(earlier, new),
         binned(earlier.rules_, new),
-        binned("quantile", new),
+        binned(defaults.CUTS, new),
     )
     for column in earlier.candidates_.binning.columns:
         assert by_model[column.name].cuts == column.cuts
@@ -241,7 +241,7 @@ def test_truth_values_and_constants_are_cut_as_ever():
         BinnedColumn("bmi", Kind.NUMERIC, (25.0,)),
         BinnedColumn("ward", Kind.CATEGORICAL, levels=("x", "y")),
     )
-    found, usual = binned(before), binned("quantile")
+    found, usual = binned(before), binned(defaults.CUTS)
     assert found["bmi"].cuts == (25.0,)
     for name in ("smoker", "age", "ward"):
         assert found[name] == usual[name]

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from mossrules import MossClassifier, MossRegressor, RuleSet, find_candidates
 from mossrules.baselines import SirusRegressor
 from mossrules.estimators import candidates_for, search_parameters
-from mossrules.evaluation import evaluate
+from mossrules.evaluation import assess, evaluate
 from mossrules.exceptions import InvalidFile, InvalidParameter
 from support.model_cases import function_of
 
@@ -203,6 +203,17 @@ def test_methods_share_a_search_only_with_the_same_cuts():
     rules = {each.method: each.rules for each in found.results if each.fold == 0}
     assert rules["own"].binning["age"].cuts != rules["quantile"].binning["age"].cuts
     assert all(cut == round(cut, 2) for cut in rules["round"].binning.columns[0].cuts)
+
+
+def test_refits_may_lack_the_rows_beyond_a_cut_point():
+    """Classes and `assess` fit parts of the table as it was given, and nothing is refused."""
+    frame = X.assign(age=np.where(np.arange(len(X)) == 7, 90.0, np.minimum(X["age"], 85.0)))
+    classes = np.array(["a", "b", "c"])[np.digitize(Y, [3, 9])]
+    oldest = {"age": [40, "<90"]}
+    several = {"own": MossClassifier(2, cuts=oldest, **HOW)}
+    assert not evaluate(several, frame, classes, cv=3).failures
+    table = assess({"own": MossRegressor(3, cuts=oldest, **HOW)}, frame, Y, refits=3, seeds=2)
+    assert [method.failed for method in table.methods] == [0]
 
 
 def test_the_stability_of_auto_is_found_with_the_same_cuts():

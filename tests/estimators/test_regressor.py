@@ -401,8 +401,8 @@ def test_any_table_gives_a_model_that_minds_no_order(seed):
 def test_units_do_not_matter(diabetes):
     """Other units of columns and target give the same rules, with weights in the other unit."""
     X, y = diabetes
-    plain = MossRegressor(6, n_trees=40).fit(X, y)
-    other = MossRegressor(6, n_trees=40).fit(X * 1.8 + 32.0, 4.0 * y - 100.0)
+    plain = MossRegressor(6, n_trees=40, cuts="quantile").fit(X, y)
+    other = MossRegressor(6, n_trees=40, cuts="quantile").fit(X * 1.8 + 32.0, 4.0 * y - 100.0)
     assert other.rules_ == plain.rules_
     np.testing.assert_allclose(np.sort(other.rules_.weights), 4.0 * np.sort(plain.rules_.weights))
     assert other.rules_.intercept == pytest.approx(4.0 * plain.rules_.intercept - 100.0)

@@ -93,7 +93,7 @@ def test_a_grid_search_finds_the_best_setting(diabetes):
 def test_it_works_inside_pipelines_and_ensembles(diabetes):
     """Scaling, column choice, target transforms and stacking leave the estimator as it is."""
     X, y = diabetes
-    model = MossRegressor(5, n_trees=40)
+    model = MossRegressor(5, n_trees=40, cuts="quantile")
     scaled = make_pipeline(StandardScaler().set_output(transform="pandas"), model).fit(X, y)
     # Cuts move with the scale, bins do not: the same rules, and so the same predictions.
     plain = clone(model).fit(X, y)

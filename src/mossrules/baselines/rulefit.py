@@ -79,6 +79,7 @@ class LassoRules(Baseline):
             n_trees=self.n_trees,
             generator=self._trees(resolve_seed(self.random_state)),
             n_bins=self.n_bins,
+            cuts="quantile",
             inner_nodes=True,
             patterns=is_classifier(self),
             n_jobs=self.n_jobs,

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from numbers import Real
 from typing import Any, Literal, TypeAlias
@@ -23,7 +23,7 @@ from mossrules.data.columns import NUMBERS, Column, Kind, Label
 from mossrules.data.table import did_you_mean
 from mossrules.exceptions import InvalidParameter
 
-__all__ = ["RULES", "CutPoints", "Cuts", "read_cuts"]
+__all__ = ["RULES", "CutPoints", "Cuts", "for_parts", "read_cuts"]
 
 # Or a fitted model, a rule set, rule sets by class, or a binning.
 Cuts: TypeAlias = Literal["round", "quantile"] | Mapping[str, Sequence[Any]] | Any
@@ -43,6 +43,7 @@ class CutPoints:
     rule: str  # of RULES
     given: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # as a user wrote them
     earlier: Mapping[str, BinnedColumn] = field(default_factory=dict)  # of an earlier analysis
+    of_part: bool = False  # whether rows may be missing that a cut point sets apart
 
     def check_columns(self, columns: Sequence[Column]) -> None:
         """Refuse cut points of columns that are not there, or that have no order."""
@@ -74,7 +75,7 @@ class CutPoints:
         """
         if column.name in self.given:
             cuts = _cuts_of(column, self.given[column.name])
-            if checked:
+            if checked and not self.of_part:
                 _check_range(column, self.given[column.name], cuts, low, high)
             return cuts
         before = self.earlier.get(column.name)
@@ -89,6 +90,8 @@ def read_cuts(cuts: Cuts) -> CutPoints:
     """Return the cut points that a user's `cuts` stands for."""
     if isinstance(cuts, str) and cuts in RULES:
         return CutPoints(cuts)
+    if isinstance(cuts, CutPoints):
+        return cuts
     binnings = _binnings(cuts)
     if binnings:
         return CutPoints(defaults.CUTS, earlier=_merged(binnings))
@@ -102,6 +105,13 @@ def read_cuts(cuts: Cuts) -> CutPoints:
             "the rules_ of a fitted one."
         )
     raise InvalidParameter(f"cuts is {cuts!r}; {REMEDY}.")
+
+
+def for_parts(cuts: Cuts) -> Cuts:
+    """Return `cuts` for parts of the rows, which may lack the few that a cut point sets apart."""
+    if not isinstance(cuts, Mapping) or _binnings(cuts):
+        return cuts  # nothing of a user's own
+    return replace(read_cuts(cuts), of_part=True)
 
 
 # --- cut points of one's own ----------------------------------------------------------------------

@@ -34,6 +34,7 @@ from mossrules.evaluation.methods import (
     FAILURES,
     Method,
     Source,
+    expect_part,
     probabilities,
     read_methods,
     score_classes,
@@ -285,6 +286,7 @@ class _Work:
         X, y = self.source.take(self.rows.origin[train]), self._labels(train)
         weights = self.rows.weights
         how = {} if weights is None else {"sample_weight": weights[train]}
+        expect_part(model)
         begun = perf_counter()
         model.fit(X, y, **how)
         seconds = perf_counter() - begun

@@ -29,6 +29,7 @@ from sklearn.metrics import (
 
 from mossrules._common import cached_property
 from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
+from mossrules.candidates.cut_points import for_parts
 from mossrules.candidates.rules import CandidatePool
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.rows import Rows, read_rows
@@ -350,6 +351,7 @@ class Fold:
 
     def _fit(self, model: Any) -> None:
         """Fit a method to rows of the table as it was given."""
+        expect_part(model)
         X, y = self._seen(self.train), self._target(self.train)
         if self.rows.weights is None:
             model.fit(X, y)
@@ -368,6 +370,12 @@ class Fold:
         if self.source.classes is None:
             return score_numbers(target, model.predict(seen), weights)
         return score_classes(model, seen, target.astype(np.int64), self.source.classes, weights)
+
+
+def expect_part(model: Any) -> None:
+    """Tell a method that it is fitted to a part of the rows, where cut points may separate none."""
+    if hasattr(model, "cuts"):
+        model.set_params(cuts=for_parts(model.cuts))
 
 
 def _names(pool: CandidatePool) -> frozenset[str]:
