@@ -103,7 +103,8 @@ def test_stability_is_the_count_of_the_least_frequent_rule():
     problem = small()
     assert problem.stability([0, 3, 1]) == 4
     assert problem.stability([]) == 9
-    assert problem.at(5).is_feasible([0, 1]) and problem.at(9).is_feasible([])
+    assert problem.at(5).is_feasible([0, 1])
+    assert problem.at(9).is_feasible([])
     assert not problem.at(5).is_feasible([0, 3])
 
 
@@ -158,7 +159,8 @@ def _selections(problem):
 def test_floors_above_the_largest_stability_leave_fewer_rules():
     """They may be asked for up to the largest count, above which there is nothing to ask."""
     solution = solve(small().at(8), options=EXACT)
-    assert solution.support.tolist() == [0] and solution.stability == 9
+    assert solution.support.tolist() == [0]
+    assert solution.stability == 9
     with pytest.raises(InfeasibleProblem, match="no rule is in more than 9 trees"):
         small().at(10)
 
@@ -167,14 +169,16 @@ def test_where_no_rule_is_left_the_answer_is_no_rule():
     """Of classes and of numbers, by every method, with and without limits."""
     for method in ("branch-and-bound", "cutting-plane", "coordinate-descent"):
         solution = solve(small(fixed_out=[0]).at(9), method)
-        assert len(solution.support) == 0 and solution.stability == 9
+        assert len(solution.support) == 0
+        assert solution.stability == 9
         assert solution.gap == 0.0
         assert solution.verify(small(fixed_out=[0]).at(9)).complete
     active = [[1, 0], [1, 0], [0, 1], [0, 1.0]]
     settings = {"max_rules": 1, "fixed_out": [0], "floor": "each"}
     classes = LogisticProblem.from_matrix(active, [1, 0, 0, 1], [5, 3], **settings)
     solution = solve(classes.at(5))
-    assert len(solution.support) == 0 and solution.verify(classes.at(5)).complete
+    assert len(solution.support) == 0
+    assert solution.verify(classes.at(5)).complete
     assert [len(each) for each in near_optimal(classes.at(5))] == [0]
     one = LinearConstraints([[-1, -1.0]], [-1])
     limited = LogisticProblem.from_matrix(
@@ -190,7 +194,8 @@ def test_the_sum_problem_has_the_same_selections():
     same = problem.as_sum()
     assert (same.floor, same.min_stability, same.fixed_out) == ("sum", 0, (3, 5))
     assert same.free.tolist() == problem.possible_rules().tolist()[:3] == [0, 1, 2]
-    assert problem.floor == "each" and problem.fixed_out == ()
+    assert problem.floor == "each"
+    assert problem.fixed_out == ()
     assert same.as_sum() is same
 
 
@@ -235,7 +240,8 @@ def test_problems_that_were_saved_before_have_the_paper_s_floor():
     problem = small(floor="sum").at(5)
     del vars(problem)["floor"]
     loaded = pickle.loads(pickle.dumps(problem))  # noqa: S301  our own bytes
-    assert loaded.floor == "sum" and loaded.stability([0, 1]) == 16
+    assert loaded.floor == "sum"
+    assert loaded.stability([0, 1]) == 16
 
 
 # --- certificates ---------------------------------------------------------------------------------
