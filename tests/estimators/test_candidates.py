@@ -5,7 +5,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from mossrules import FittedEnsemble, MossRegressor, estimators, find_candidates
+from mossrules import FittedEnsemble, MossRegressor, defaults, estimators, find_candidates
 from mossrules.estimators import base, candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning import fit as steps
@@ -66,7 +66,7 @@ def test_weights_and_the_order_of_rows_are_minded_when_finding(diabetes):
 def test_an_estimator_says_how_it_searches(diabetes, candidates):
     """The parameters of the search, taken from an estimator, find what it would find."""
     model = MossRegressor(3, stability=0.5, **SEARCH)
-    assert search_parameters(model) == {**SEARCH, "generator": "forest", "n_jobs": None}
+    assert search_parameters(model) == {**SEARCH, "generator": defaults.GENERATOR, "n_jobs": None}
     assert candidates_for(*diabetes, **search_parameters(model)).pool == candidates.pool
 
 
