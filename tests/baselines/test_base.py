@@ -3,6 +3,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
+from mossrules import defaults
 from mossrules.baselines.base import BaselineRegressor, ChosenRules
 from mossrules.baselines.designs import Design
 from mossrules.estimators import candidates_for, search_parameters
@@ -14,8 +15,8 @@ class FirstRules(BaselineRegressor):
     """Least squares on the first rules: a learner as small as they come."""
 
     def __init__(self, max_rules=3, *, n_trees=30, max_depth=2, n_bins=10, max_features=1 / 3,
-                 generator="forest", source="pool", variant="published", random_state=None,
-                 n_jobs=None):  # fmt: skip
+                 generator=defaults.GENERATOR, source="pool", variant="published",
+                 random_state=None, n_jobs=None):  # fmt: skip
         self.max_rules = max_rules
         self.n_trees = n_trees
         self.max_depth = max_depth

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from mossrules import defaults
 from mossrules.baselines import (
     FireRegressor,
     GlrmClassifier,
@@ -196,8 +197,8 @@ def test_parameters_are_those_promised():
     """Names and defaults of the constructors are the documented ones."""
     shared = {
         "max_rules": 15, "n_trees": 2000, "max_depth": 2, "n_bins": 8, "max_features": 0.5,
-        "generator": "forest", "source": "pool", "variant": "published", "random_state": None,
-        "n_jobs": None,
+        "generator": defaults.GENERATOR, "source": "pool", "variant": "published",
+        "random_state": None, "n_jobs": None,
     }  # fmt: skip
     assert SirusRegressor().get_params() == {**shared, "p0": None, "ridge": "gcv"}
     assert RuleFitRegressor().get_params() == {

@@ -84,7 +84,8 @@ def test_the_choice_of_the_paper_is_on_its_path(diabetes, candidates, k):
 def test_the_paper_may_take_means_of_the_first_tree(diabetes):
     """Columns of noisier means give another path; it is scikit-learn's on those columns."""
     X, y = diabetes
-    model = RuleFitRegressor(8, variant="paper", means="first", n_trees=60, random_state=1)
+    model = RuleFitRegressor(8, variant="paper", means="first", n_trees=60,
+                             generator="paper-forest", random_state=1)  # fmt: skip
     model.fit(X, y)
     rows = Rows.from_table(Table.from_any(X), y.to_numpy())
     M = holds(model.candidates_, X) * first_tree_means(model.candidates_, rows, 1)

@@ -26,7 +26,7 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from mossrules import FittedEnsemble, MossRegressor
+from mossrules import FittedEnsemble, MossRegressor, defaults
 from mossrules.exceptions import InvalidFile, MissingColumns, MossError
 
 
@@ -73,8 +73,8 @@ def test_parameters_are_those_promised():
     assert MossRegressor().get_params() == {
         "max_rules": 15, "stability": 0.8, "cv": 5, "ties": "keep", "gamma": "auto",
         "n_trees": 2000, "max_depth": 2, "n_bins": 8, "max_features": 0.5, "inner_nodes": False,
-        "generator": "forest", "solver": "auto", "gap": 1e-3, "time_limit": 60.0, "refit": True,
-        "constraints": None, "random_state": None, "n_jobs": None, "verbose": 0,
+        "generator": defaults.GENERATOR, "solver": "auto", "gap": 1e-3, "time_limit": 60.0,
+        "refit": True, "constraints": None, "random_state": None, "n_jobs": None, "verbose": 0,
     }  # fmt: skip
 
 

@@ -167,6 +167,18 @@ def test_a_cross_validated_stability_does_not_depend_on_signs_and_orders():
         assert_same(model, other)
 
 
+def test_the_folds_of_classes_that_change_places_are_the_same():
+    """Each class is dealt out by itself, the one of the first row first."""
+    for number, (X, y) in enumerate(tables()):
+        if number % 12 == 0:
+            event = (y > np.median(y)).astype(int)
+            one, other = (
+                classifier(X, each, stability="auto", cv=2, gap=0.05) for each in (event, 1 - event)
+            )
+            assert other.evaluation_.choose().share == one.evaluation_.choose().share
+            assert_same(one, other, -1.0, offset=0.0)
+
+
 def test_the_papers_forest_goes_by_the_target_and_by_places(cases):
     """It draws as the first release did, which most of these properties do not survive."""
     changed = 0

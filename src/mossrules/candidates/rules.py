@@ -405,8 +405,7 @@ class CandidatePool:
     rules: tuple[Rule, ...]  #: the most frequent first
     trees: tuple[frozenset[int], ...]  #: of each rule, the trees that contain it
     n_trees: int  #: of the forest
-    #: names of columns, if they are not put in order as text where rules tie
-    column_order: tuple[str, ...] | None = None
+    column_order: tuple[str, ...] | None = None  #: by which ties go; None for that of their names
 
     @classmethod
     def from_paths(

@@ -20,6 +20,7 @@ from mossrules._common import Clock, check_integer
 from mossrules._deprecated import Renamed
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.chunks import resolve_n_jobs
+from mossrules.data.content_order import CONTENT
 from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter
 from mossrules.progress import telling
@@ -48,7 +49,8 @@ def split_rows(
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         folds = check_integer("cv", cv, minimum=2)
         if groups is None:
-            return _deal(rows.target, folds, fewer=fewer, stratify=stratify)
+            target = _by_first_row(rows.target) if rows.numbering == CONTENT else rows.target
+            return _deal(target, folds, fewer=fewer, stratify=stratify)
         cv = StratifiedGroupKFold(folds) if stratify else GroupKFold(folds)
     if hasattr(cv, "split") and not isinstance(cv, str):  # which text has too
         # Splitters ask X for its number of rows; columns of ours they might not be able to read.
@@ -64,6 +66,12 @@ def split_rows(
             f"The number of folds in cv is {len(splits)}; stability needs at least two."
         )
     return splits
+
+
+def _by_first_row(target: FloatArray) -> FloatArray:
+    """Return the values of the target numbered as they first occur, whatever they are."""
+    first, which = np.unique(target, return_index=True, return_inverse=True)[1:]
+    return np.argsort(np.argsort(first)).astype(np.float64)[which]
 
 
 def _deal(target: FloatArray, folds: int, *, fewer: bool, stratify: bool) -> list[Split]:
