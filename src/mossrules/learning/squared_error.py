@@ -170,8 +170,8 @@ class SquaredError(Objective):
             support, w, a = self._refit(statistics, support, signs)
         elif isinstance(problem, Problem):
             # The solver weighs columns of its own: those of the problem, which may be scaled.
-            chosen = problem.statistics.values[support]
-            w = solution.weights * chosen / statistics.values[support]
+            factors = self.factors(statistics.counts)
+            w = solution.weights if factors is None else solution.weights * factors[support]
             centred = self.intercept == "chosen"
             a = -float(np.sum(statistics.sums[support] * w)) / statistics.n if centred else 0.0
         else:
