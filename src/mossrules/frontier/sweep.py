@@ -252,7 +252,7 @@ def _range(problem: SelectionProblem, low: int | None, high: int | None) -> Sequ
     if problem.floor == "sum":
         return range(low, high + 1)
     # Between two counts nothing changes, so the lowest floor stands for those up to the next count.
-    counts = np.unique(problem.counts[problem.free])
+    counts = np.unique(problem.counts)
     return tuple(counts[(counts >= low) & (counts <= high)].tolist()) or (low,)
 
 

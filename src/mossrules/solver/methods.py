@@ -16,7 +16,7 @@ from mossrules.solver.options import Clock, Method, Options
 from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
-from mossrules.solver.result import Outcome, Report, Solution
+from mossrules.solver.result import Outcome, Report, Solution, Status
 from mossrules.solver.search.branch_and_bound import compile_kernels, solve_by_branch_and_bound
 from mossrules.solver.search.group_branching import solve_constrained
 from mossrules.solver.search.logistic import solve_logistic_by_branch_and_bound
@@ -79,7 +79,9 @@ def solve(
     support = None if start is None else start_positions(problem, start)
     dual = usable_dual(problem, start.dual) if isinstance(start, Solution) else None
     known = check_number("bound", bound, minimum=0.0)
-    if chosen == "cutting-plane":
+    if problem.size == 0:
+        outcome = _without_rules(problem)
+    elif chosen == "cutting-plane":
         outcome = solve_by_cutting_plane(problem, options, clock=clock, start=support, cuts=cuts)
     elif chosen == "coordinate-descent":
         outcome = solve_by_coordinate_descent(problem, options, clock=clock, start=support)
@@ -98,6 +100,16 @@ def solve(
         report,
         dual=outcome.dual,
     )
+
+
+def _without_rules(problem: SelectionProblem) -> Outcome:
+    """Return the only selection where no rule may be selected, if limits allow it."""
+    nothing = np.empty(0, dtype=np.int64)
+    counters = {"nodes": 0.0}
+    if not problem.is_feasible(nothing):
+        return Outcome(None, np.inf, Status.INFEASIBLE, counters)
+    dual = DualPoint.of_selection(problem, nothing)
+    return Outcome(nothing, problem.loss(nothing), Status.OPTIMAL, counters, dual)
 
 
 def _branch_and_bound(

@@ -176,6 +176,9 @@ class GroupSearch(SearchLoop):
         """Search a leaf to its end, or relax a node and decide on one more group."""
         try:
             problem = self._restricted(node.outside)
+            if problem.size == 0:
+                self._offer(np.empty(0, dtype=np.int64))  # all that there is in it
+                return Status.OPTIMAL
             if self._is_leaf(node):
                 return self._search_leaf(problem)
             root = self._relax(problem, self._first_prices(problem))
@@ -212,7 +215,7 @@ class GroupSearch(SearchLoop):
         self.tried.add(outside)
         try:
             problem = self._restricted(outside)
-            if not has_selection(problem):
+            if problem.size == 0 or not has_selection(problem):
                 return
             selection = self._first_selection(problem)
         except InfeasibleProblem:

@@ -203,6 +203,9 @@ def near_optimal(
     clock = Clock(options.time_limit)
     rounding = LOGISTIC_ROUNDING if isinstance(problem, LogisticProblem) else ROUNDING
     selections = _Selections(problem, tolerance, max_solutions, rounding * problem.null_loss)
+    if problem.size == 0:
+        selections.add([np.empty(0, dtype=np.int64)])
+        return selections.set_of(asked, selections.limit, Status.OPTIMAL, 0, clock.elapsed())
     search = _search(problem, selections, options)
     status = search.run(clock).status
     selections.add_smaller()
