@@ -64,7 +64,9 @@ def _frontier(seed: int) -> list[str]:
     rows, problem = _problem(seed)
     problem = problem.at(0)
     everything = seed % OUTSIDE == 0
-    check_complete(problem, rows, **({"max_stability": problem.largest_floor} if everything else {}))
+    check_complete(
+        problem, rows, **({"max_stability": problem.largest_floor} if everything else {})
+    )
     return []
 
 

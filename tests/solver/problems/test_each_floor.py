@@ -169,14 +169,16 @@ def test_where_no_rule_is_left_the_answer_is_no_rule():
     """Of classes and of numbers, by every method, with and without limits."""
     for method in ("branch-and-bound", "cutting-plane", "coordinate-descent"):
         solution = solve(small(fixed_out=[0]).at(9), method)
-        assert len(solution.support) == 0 and solution.stability == 9
+        assert len(solution.support) == 0
+        assert solution.stability == 9
         assert solution.gap == 0.0
         assert solution.verify(small(fixed_out=[0]).at(9)).complete
     active = [[1, 0], [1, 0], [0, 1], [0, 1.0]]
     settings = {"max_rules": 1, "fixed_out": [0], "floor": "each"}
     classes = LogisticProblem.from_matrix(active, [1, 0, 0, 1], [5, 3], **settings)
     solution = solve(classes.at(5))
-    assert len(solution.support) == 0 and solution.verify(classes.at(5)).complete
+    assert len(solution.support) == 0
+    assert solution.verify(classes.at(5)).complete
     assert [len(each) for each in near_optimal(classes.at(5))] == [0]
     one = LinearConstraints([[-1, -1.0]], [-1])
     limited = LogisticProblem.from_matrix(
