@@ -20,7 +20,7 @@ from research.harness.clone import ROOT
 
 sys.path.append(str(ROOT / "tests"))
 
-from support.each_floor_cases import (  # noqa: E402  the path to them is added above
+from support.each_floor_cases import (
     check_complete,
     check_solution,
     logistic_each,

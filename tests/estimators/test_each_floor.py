@@ -75,7 +75,7 @@ def test_the_trade_off_is_that_of_each_rule(model):
         again = model.select(stability=chosen.stability)
         assert again.solution_.loss <= point.loss * 1.02
     assert model.frontier("complete", gap=0.0).complete
-    assert [e.floor for e in model.frontier([1.0, 0.5, 0.2]).entries][0] == frontier.max_stability
+    assert model.frontier([1.0, 0.5, 0.2]).entries[0].floor == frontier.max_stability
 
 
 def test_auto_takes_one_of_eleven_shares(diabetes):
