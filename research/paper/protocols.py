@@ -100,6 +100,8 @@ class Protocol:
         have that of "high".
         """
         model = MossRegressor(max_rules, stability=stability, random_state=seed, n_jobs=jobs)
+        if self.is_paper or isinstance(stability, str):  # the paper's words are of its own floors
+            model.set_params(floor="sum")
         if self.is_paper:
             few, many = GAMMAS.get(str(stability), GAMMAS["high"])
             gamma = few if Table.from_any(X).n_rows <= FEW_ROWS else many

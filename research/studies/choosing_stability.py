@@ -43,7 +43,9 @@ def measure(name: str) -> dict[object, tuple[float, float, float]]:
     rules: dict[object, list[RuleSet]] = {choice: [] for choice in CHOICES}
     shares: dict[object, list[float]] = {choice: [] for choice in CHOICES}
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(X):
-        model = MossRegressor(n_trees=500, n_bins=10, max_features=1 / 3, time_limit=SECONDS)
+        model = MossRegressor(
+            floor="sum", n_trees=500, n_bins=10, max_features=1 / 3, time_limit=SECONDS
+        )
         inner = evaluate_frontier(
             model,
             X.iloc[train],

@@ -41,6 +41,7 @@ def measure(name: str, constant: float) -> tuple[float, float, float, int]:
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(X):
         model = MossRegressor(
             stability="high",
+            floor="sum",
             gamma=constant / len(train),
             n_trees=500,
             n_bins=10,

@@ -366,3 +366,46 @@ def test_the_commands_run_as_programs(folder, tmp_path):
     assert failed.returncode == 1
     assert failed.stdout == ""
     assert failed.stderr == "error: none.csv does not exist; check the path.\n"
+
+
+# --- a floor on each rule -------------------------------------------------------------------------
+
+
+def test_fit_says_how_often_each_rule_was_found(folder, table):
+    """With --floor each, in a sentence under the certificate, and in the JSON."""
+    result = fit(folder / "data.csv", "--floor", "each", "--stability", "20")
+    X = table.drop(columns=["patient id"])
+    model = MossRegressor(4, n_trees=40, random_state=0, floor="each", stability=20)
+    sentence = model.fit(X, "progression").fitted_.floor_sentence
+    assert sentence.startswith("Every rule was found in at least")
+    assert sentence in result.stdout.splitlines()
+    content = json.loads(fit(folder / "data.csv", "--floor", "each", "--json").stdout)
+    assert content["floor"].startswith("Every rule was found in at least")
+    assert "floor" not in json.loads(fit(folder / "data.csv", "--json").stdout)
+
+
+def test_a_number_of_rules_without_a_floor_on_each_is_refused(folder):
+    """The message says what it goes with."""
+    result = fit(folder / "data.csv", "--stability", "20")
+    assert result.exit_code == 1
+    assert "a number of rules goes with floor='each'" in " ".join(result.stderr.split())
+
+
+def test_the_other_commands_take_a_floor_on_each_rule(folder, tmp_path):
+    """`frontier`, `stability` and `report`, of which the page has its own axis."""
+    how = ["--target", "progression", "--drop", "patient id", *QUICK, "--floor", "each"]
+    data = folder / "data.csv"
+    frontier = run("frontier", data, *how, "--points", "5", "-o", tmp_path / "f.json")
+    assert frontier.exit_code == 0
+    assert Frontier.from_json((tmp_path / "f.json").read_text("utf-8")).floor == "each"
+    stability = run("stability", data, *how, "--folds", "2", "--stability", "medium")
+    assert stability.exit_code == 0
+    page = tmp_path / "page.html"
+    report = run(
+        "report", data, *how, "--folds", "2", "--points", "4", "--no-baselines", "-o", page
+    )
+    assert report.exit_code == 0
+    text = page.read_text("utf-8")
+    assert "least tree frequency, % of the maximum" in text
+    assert "Every rule was found in at least" in text
+    assert "The tree frequency of the least frequent rule" in text

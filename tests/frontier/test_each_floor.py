@@ -28,7 +28,7 @@ def lively(**settings):
 
 
 def test_the_sequence_is_every_distinct_count_from_the_last_place_on():
-    """First that of the k-th most frequent rule, last that of the least frequent."""
+    """The first is the count of the k-th most frequent rule, the last the smallest there is."""
     counts = np.array([3, 9, 4, 4, 4, 4, 1])
     assert epsilon_sequence(counts, 3, "each").tolist() == [4, 3, 1]
     assert epsilon_sequence(counts, 1, "each").tolist() == [9, 4, 3, 1]

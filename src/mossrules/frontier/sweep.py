@@ -171,9 +171,16 @@ def solve_frontier(
 def epsilon_sequence(counts: IntArray, max_rules: int, floor: FloorKind = "sum") -> IntArray:
     """Return floors that differ in what they allow, descending, from the largest stability on.
 
-    With floor "sum" it is the paper's E: distinct sums of `max_rules` consecutive sorted counts.
-    With fewer rules than `max_rules` there is one window, all of them. With floor "each" it is
-    every distinct count from that of the `max_rules`-th most frequent rule on.
+    Parameters
+    ----------
+    counts
+        Number of trees of each rule.
+    max_rules
+        Maximum number of rules. With fewer rules than that, all of them are the only window, or the
+        least frequent one is the last.
+    floor
+        "sum" is the paper's E: distinct sums of `max_rules` consecutive sorted counts. "each" is
+        every distinct count from that of the `max_rules`-th most frequent rule on.
 
     Examples
     --------

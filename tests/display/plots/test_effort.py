@@ -289,3 +289,13 @@ def test_without_matplotlib_there_is_one_sentence_about_drawing(monkeypatch):
     assert len(display.frame()) == 1
     with pytest.raises(MissingDependency, match=r'run pip install "mossrules\[plot\]"\.'):
         display.plot()
+
+
+def test_a_floor_on_each_rule_is_named_on_the_axis():
+    """Targets of both kinds have no scale in common."""
+    each = hard_problem(m=12, k=3, floor="each")
+    runs = {"each": solve_frontier(each), "sum": solve_frontier(each.with_floor("sum"))}
+    display = EffortDisplay.from_frontiers({"each": runs["each"]}).plot(against="floor")
+    assert "tree count of each rule" in display.ax_.get_xlabel()
+    with pytest.raises(InvalidParameter, match="two kinds of floor, 'sum' and 'each'"):
+        EffortDisplay.from_frontiers(runs)

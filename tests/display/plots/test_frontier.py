@@ -540,3 +540,18 @@ def test_a_solution_of_a_single_solve_can_be_marked():
     alone = solve(problem.at(60), options=Options(gap=0.0))
     display = frontier.plot(solutions={"floor 60": alone})
     assert drawn_points(display.artists_["floor 60"]) == [(alone.stability, alone.loss)]
+
+
+def test_a_floor_on_each_rule_is_named_on_the_axes():
+    """The score is the least count, and frontiers of both kinds are not drawn together."""
+    problem = hard_problem(m=12, k=3, floor="each")
+    frontier = solve_frontier(problem)
+    display = frontier.plot()
+    assert display.floor == "each"
+    assert "least tree frequency" in display.ax_.get_xlabel()
+    (shares,) = display.ax_.child_axes
+    assert shares.get_xlabel() == "% of the maximum least tree frequency"
+    FrontierDisplay.from_frontier(frontier, approximate=approximate_frontier(problem, 4)).plot()
+    other = approximate_frontier(problem.with_floor("sum"), 4)
+    with pytest.raises(InvalidParameter, match="The frontiers have floor 'each' and 'sum'"):
+        FrontierDisplay.from_frontier(frontier, approximate=other)

@@ -264,3 +264,23 @@ def test_what_has_no_single_trade_off_is_refused(rows):
         collect(several.estimators_["a"], X)
     with pytest.raises(InvalidParameter, match="methods is 'all'"):
         collect(several.estimators_["a"], X[["age", "smoker"]], thirds == "a", cv=2, methods="all")
+
+
+def test_a_floor_on_each_rule_is_said_of_every_point(rows):
+    """How often its rules were found follows the certificate, and the content names the floor."""
+    model = MossRegressor(4, n_trees=80, floor="each", stability=0.5).fit(*rows)
+    report = collect(model, *rows, cv=KFold(2), points=5, methods=None)
+    assert report.content()["floor"] == "each"
+    for point in report.points:
+        least = min(report.rules[rule].proportion for rule in point.rules)
+        assert f"found in at least {math.floor(1000 * least + 1e-9) / 10:g} % of the trees" in (
+            point.certificate.sentence
+        )
+        assert 0.0 < point.stability <= 1.0
+    assert sum(point.evaluated is not None for point in report.points) > 1
+    assert model.fitted_.floor_sentence in model._repr_html_()
+
+
+def test_the_content_of_the_paper_s_floor_is_as_before(report):
+    """There was no other, so it is not named."""
+    assert "floor" not in report.content()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier import solve_frontier
-from mossrules.solver import LinearConstraints, Options, Problem, Status, solve
+from mossrules.solver import LinearConstraints, LogisticProblem, Options, Problem, Status, solve
 from mossrules.solver.bounds.constraint_duals import constraint_multipliers
 from mossrules.solver.bounds.duality import Cut, dual_bound
 from mossrules.solver.options import Clock
@@ -231,3 +231,17 @@ def test_a_search_without_limits_is_not_for_here():
     """Whoever calls it without limits has made a mistake of their own."""
     with pytest.raises(AssertionError, match="no limits"):
         solve_constrained(hard_problem(), Options(), clock=Clock(None))
+
+
+def test_classes_may_have_no_rule_left_in_a_choice_of_groups():
+    """Where all rules that are not fixed out are of one feature, leaving it out leaves none."""
+    active = [[1, 0, 1], [1, 0, 0], [0, 1, 1], [0, 1, 0], [1, 1, 0.0]]
+    groups = [[True, True, False], [True, False, True]]
+    limits = LinearConstraints([[0, 0, 0, 1, 1]], [1], groups)
+    problem = LogisticProblem.from_matrix(
+        active, [1, 1, 0, 0, 1], [5, 4, 3], max_rules=2, fixed_out=[1, 2], constraints=limits
+    )
+    solution = solve(problem, options=Options(gap=0.0))
+    assert len(solution.support) == 0
+    assert solution.loss == pytest.approx(problem.null_loss)
+    assert solution.status is Status.OPTIMAL

@@ -64,11 +64,11 @@ class Problem(SelectionProblem):
     >>> problem.stability([0, 2]), problem.max_stability
     (25, 27)
 
-    The third of these rules is in 12 trees.
+    The third of these rules is in 11 trees.
 
     >>> each = problem.with_floor("each").at(13)
     >>> each.stability([0, 2]), each.is_feasible([0, 2]), each.max_stability
-    (12, False, 13)
+    (11, False, 13)
     """
 
     statistics: Statistics  #: of the candidate rules, from `find_candidates`
