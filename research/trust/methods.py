@@ -22,7 +22,7 @@ BEFORE: Mapping[str, Any] = {
     "max_depth": 2,
     "n_bins": 8,
     "max_features": 0.5,
-    "generator": "forest",
+    "generator": "paper-forest",
     "inner_nodes": False,
     "solver": "auto",
     "gap": 1e-3,
