@@ -64,9 +64,9 @@ METRICS = ("auc", "log_loss", "balanced_accuracy", "brier")
 UNPROVEN = (Status.TIME_LIMIT.value, Status.NODE_LIMIT.value)
 
 
-def features_and_classes(name: str) -> tuple[pd.DataFrame, pd.Series]:
+def features_and_classes(name: str, folder: Path | None = None) -> tuple[pd.DataFrame, pd.Series]:
     """Return features, categories as texts, and the classes of a table."""
-    frame = read_table(CLASSES, name).drop(columns=list(IDENTIFIERS.get(name, ())))
+    frame = read_table(folder or CLASSES, name).drop(columns=list(IDENTIFIERS.get(name, ())))
     target = frame.pop("target")
     return frame.astype(dict.fromkeys(CATEGORIES.get(name, ()), str)), target
 

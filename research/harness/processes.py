@@ -24,6 +24,7 @@ from research.harness.clone import ROOT
 from research.harness.reports import Skipped, say
 
 __all__ = [
+    "ONE_THREAD",
     "Answers",
     "ask",
     "clean_environment",

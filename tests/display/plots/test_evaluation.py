@@ -84,7 +84,7 @@ def test_bars_end_where_the_intervals_do(evaluation):
 def test_axes_are_labelled(evaluation):
     """Labels say what is measured, how rules are compared, and over how many folds."""
     axes = evaluation.plot(measure="jaccard").ax_
-    assert "Jaccard between folds (same codes), 95% interval" in axes.get_xlabel()
+    assert "Jaccard between folds (same thresholds), 95% interval" in axes.get_xlabel()
     assert "mean of 4 folds" in axes.get_ylabel()
     _, given = plt.subplots()
     assert evaluation.plot(given).ax_ is given

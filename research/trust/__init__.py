@@ -1,0 +1,1 @@
+"""The trust table over the paper's tables, and six of classes: `python -m research.trust`."""
