@@ -11,6 +11,7 @@ from sklearn.linear_model import Ridge
 from mossrules import MossRegressor
 from mossrules.data import columns
 from mossrules.data.canonical_order import MOST_REPEATS
+from mossrules.defaults import PAPER_WAY
 from mossrules.estimators import base
 from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError, SolveLimitWarning
 from mossrules.learning.squared_error import GAMMA_ROWS
@@ -287,7 +288,9 @@ def test_a_frontier_is_computed_once(model):
     assert model.frontier(5, 0.01) is first
     assert model.frontier(points=5, gap=0.02) is not first
     assert model.select(stability=0.9).frontier(points=5) is first
-    assert [entry.floor for entry in first.entries] == window_sums(model.pool_.counts, 5)[:5]
+    shares = np.geomspace(1.0, 0.05, 5)  # as many more rules each time
+    floors = [model.select(stability=share).problem_.min_stability for share in shares]
+    assert [entry.floor for entry in first.entries] == floors
     assert first.worst_gap <= 0.01 + 1e-12
     with pytest.raises(InvalidParameter, match="points"):
         model.frontier(points=0)
@@ -312,7 +315,7 @@ def test_a_frontier_can_be_recorded_and_watched(diabetes, tmp_path):
     record, seen = tmp_path / "record.json", []
     first, again = (MossRegressor(3, n_trees=30).fit(*diabetes) for _ in range(2))
     frontier = first.frontier(4, checkpoint=record, progress=seen.append)
-    assert len(seen) == 4
+    assert len(seen) == len(frontier.entries) > 1
     stored = record.read_bytes()
     resumed = again.frontier(4, checkpoint=record)
     assert resumed.loss.tolist() == frontier.loss.tolist()
@@ -457,3 +460,10 @@ def test_the_smallest_tables_work():
     model = MossRegressor(1, n_trees=50).fit([[0.0], [1.0]], [1.0, 3.0])
     assert len(model.rules_) == 1
     np.testing.assert_allclose(model.predict([[-5.0], [9.0]]), [1.0, 3.0], atol=1e-2)
+
+
+def test_a_frontier_of_the_sum_is_at_the_floors_of_the_paper(diabetes):
+    """So many windows of neighbouring counts, from the most stable down."""
+    model = MossRegressor(5, n_trees=60, **PAPER_WAY).fit(*diabetes)
+    floors = [entry.floor for entry in model.frontier(points=5).entries]
+    assert floors == window_sums(model.pool_.counts, 5)[:5]

@@ -238,9 +238,10 @@ class MossEstimator(RuleEstimator):
         Parameters
         ----------
         points : int, shares or "complete", default=50
-            How many floors of `epsilon_sequence`, from the most stable down; or shares of the
-            largest stability, in (0, 1]; "complete" is every point that no other beats in both
-            stability and fit (ask for `gap=0` with it).
+            How many shares of the largest stability, in equal ratios from 1 to 0.05, or with
+            `floor="sum"` how many floors of `epsilon_sequence`, from the most stable down; or
+            those shares themselves, in (0, 1]; "complete" is every point that no other beats in
+            both stability and fit (ask for `gap=0` with it).
         gap : float, default=0.01
             Largest optimality gap of each point.
         time_budget : float, optional

@@ -178,7 +178,7 @@ class FittedRules:
         if isinstance(points, Iterable) and not isinstance(points, str):
             points = tuple(read_shares(points).tolist())
         elif points != "complete":
-            check_integer("points", points)
+            points = check_integer("points", points)
         key = (points, gap, time_budget)
         if key in self.frontiers:
             return self.frontiers[key]
@@ -195,10 +195,13 @@ class FittedRules:
                 self.solution, self.settings.max_rules, self.settings.floor
             )
         floors: Sequence[int] | IntArray | Literal["complete"] = "complete"
+        if isinstance(points, int) and self.problem.floor == "each":
+            # So many neighbouring counts would end far above the stability that is asked for.
+            points = tuple(read_shares(points, "each").tolist())
         if isinstance(points, tuple):
             asked = (at_stability(self.problem, share).min_stability for share in points)
             floors = list(dict.fromkeys(asked))  # neighbouring shares may round to one floor
-        elif points != "complete":
+        elif isinstance(points, int):
             floors = stability_floors(self.problem)[:points]
         return solve_floors(self.problem, floors, self.settings, gap, **how)
 
