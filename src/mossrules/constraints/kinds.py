@@ -177,12 +177,12 @@ class Increasing(_Monotone):
     Examples
     --------
     >>> from mossrules import MossRegressor
-    >>> table = {"dose": [1, 2, 3, 4, 5, 6], "age": [30, 60, 40, 50, 70, 20]}
-    >>> model = MossRegressor(3, n_trees=20, constraints=Increasing("dose"))
-    >>> model = model.fit(table, [1.0, 3.0, 2.0, 6.0, 4.0, 7.0])
-    >>> low, high = model.predict({"dose": [2, 5], "age": [40, 40]})
-    >>> bool(low <= high)
-    True
+    >>> X, y = {"dose": [1, 2, 3, 4, 5, 6]}, [1.0, 3.0, 6.0, 7.0, 5.0, 4.0]
+    >>> MossRegressor(2, n_trees=20).fit(X, y).rules_.texts
+    ['2 < dose <= 4', 'dose > 2']
+    >>> model = MossRegressor(2, n_trees=20, constraints=Increasing("dose")).fit(X, y)
+    >>> model.rules_.texts
+    ['dose > 2', 'dose > 1']
     """
 
     def _pushes(self, builder: ConstraintBuilder) -> tuple[set[int], set[int]]:
@@ -241,13 +241,14 @@ class MustInclude(_OfRules):
 
     Examples
     --------
-    >>> from mossrules import MossRegressor, Rule
-    >>> from mossrules.candidates.rules import Range
-    >>> oldest = Rule.of([Range("age", low=4)])
-    >>> table = {"age": [30, 40, 50, 60], "dose": [1, 2, 2, 1]}
-    >>> model = MossRegressor(2, n_trees=20, constraints=MustInclude(oldest))
-    >>> oldest in model.fit(table, [3.0, 5.0, 6.0, 4.0]).rules_.rules
-    True
+    >>> from mossrules import MossRegressor
+    >>> X = {"age": [25, 35, 45, 55, 65, 75], "smoker": [False, True] * 3}
+    >>> y = [2.0, 5.0, 3.0, 9.0, 6.0, 12.0]
+    >>> MossRegressor(2, n_trees=20).fit(X, y).rules_.texts
+    ['age > 50', 'smoker is true']
+    >>> model = MossRegressor(2, n_trees=20, constraints=MustInclude("age > 60")).fit(X, y)
+    >>> model.rules_.texts
+    ['smoker is true', 'age > 60']
     """
 
     def limit(self, builder: ConstraintBuilder) -> None:

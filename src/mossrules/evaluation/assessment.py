@@ -93,14 +93,14 @@ class Assessment:
     --------
     >>> from mossrules import MossRegressor
     >>> from mossrules.evaluation import assess
-    >>> X = {"age": range(40), "smoker": [False, True] * 20}
-    >>> y = [1.0, 5.0, 1.0, 6.0] * 10
-    >>> table = assess({"MOSS": MossRegressor(2, max_depth=1, n_trees=20)}, X, y)
-    >>> table["MOSS"].dice, table["MOSS"].n_rules
-    (1.0, 2.0)
-    >>> table.frame(backend="pandas")[["method", "dice", "same_sign", "dependent"]]
-      method  dice  same_sign  dependent
-    0   MOSS   1.0        1.0        1.0
+    >>> X = {"age": range(20, 60), "smoker": [False, True] * 20}
+    >>> y = [1.0, 5.0] * 10 + [3.0, 9.0] * 10
+    >>> table = assess({"MOSS": MossRegressor(3, max_depth=1, n_trees=20)}, X, y)
+    >>> round(table["MOSS"].dice, 2), table["MOSS"].n_rules
+    (0.76, 2.8)
+    >>> table.frame(backend="pandas")[["method", "dice", "same_sign", "opposing"]].round(2)
+      method  dice  same_sign  opposing
+    0   MOSS  0.76        1.0       0.0
     >>> Assessment.from_json(table.to_json()) == table
     True
     """

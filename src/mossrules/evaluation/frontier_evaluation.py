@@ -131,18 +131,19 @@ class FrontierEvaluation:
     --------
     >>> from mossrules import MossRegressor
     >>> from mossrules.evaluation import evaluate_frontier
-    >>> X = {"age": range(24), "smoker": [False, True] * 12}
-    >>> y = [1.0, 5.0, 1.0, 6.0] * 6
-    >>> model = MossRegressor(2, max_depth=1, n_trees=20)
-    >>> evaluation = evaluate_frontier(model, X, y, cv=3, points=[1, 0.5])
+    >>> X = {"age": range(20, 60), "smoker": [False, True] * 20}
+    >>> y = [1.0, 5.0] * 10 + [3.0, 9.0] * 10
+    >>> model = MossRegressor(3, n_trees=20)
+    >>> evaluation = evaluate_frontier(model, X, y, cv=3, points=[1, 0.5, 0.2])
+    >>> evaluation.frame(backend="pandas")[["share", "r2", "dice", "rules"]].round(2)
+       share    r2  dice  rules
+    0    1.0  0.82  0.57   2.33
+    1    0.5  0.99  0.56   3.00
+    2    0.2  0.98  0.44   3.00
     >>> evaluation.choose()
-    EvaluatedPoint(share 1: R2 0.957 +- 0.012, Dice 1.000, 2 rules)
-    >>> evaluation.results[0][0].rules.texts  # of the first fold, at the first point
-    ['smoker is false', 'smoker is true']
-    >>> evaluation.frame(backend="pandas")[["share", "dice", "rules"]]
-       share  dice  rules
-    0    1.0   1.0    2.0
-    1    0.5   1.0    2.0
+    EvaluatedPoint(share 0.5: R2 0.989 +- 0.009, Dice 0.556, 3 rules)
+    >>> evaluation.results[0][1].rules.texts  # of the first fold, at the second point
+    ['age > 40 and smoker is true', 'age <= 40 and smoker is false', 'smoker is true']
     """
 
     points: tuple[EvaluatedPoint, ...]

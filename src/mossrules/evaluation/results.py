@@ -186,17 +186,17 @@ class Evaluation:
     --------
     >>> from mossrules import MossRegressor
     >>> from mossrules.evaluation import evaluate
-    >>> X = {"age": range(24), "smoker": [False, True] * 12}
-    >>> y = [1.0, 5.0, 1.0, 6.0] * 6
-    >>> model = MossRegressor(2, max_depth=1, n_trees=20)
+    >>> X = {"age": range(20, 60), "smoker": [False, True] * 20}
+    >>> y = [1.0, 5.0] * 10 + [3.0, 9.0] * 10
+    >>> model = MossRegressor(3, max_depth=1, n_trees=20)
     >>> evaluation = evaluate({"MOSS": model}, X, y, cv=3)
     >>> evaluation.summaries[0]
-    MethodSummary(MOSS: R2 0.957 +- 0.012, Dice 1.000, 2 rules)
+    MethodSummary(MOSS: R2 0.948 +- 0.009, Dice 0.778, 3 rules)
     >>> evaluation.folds("MOSS")[0].rules.texts
-    ['smoker is false', 'smoker is true']
-    >>> evaluation.summary(backend="pandas")[["method", "dice", "n_rules"]]
+    ['smoker is true', 'age > 40', 'age > 35']
+    >>> evaluation.summary(backend="pandas")[["method", "dice", "n_rules"]].round(2)
       method  dice  n_rules
-    0   MOSS   1.0      2.0
+    0   MOSS  0.78      3.0
     """
 
     results: tuple[MethodFold, ...]  #: by method, then by fold

@@ -38,8 +38,8 @@ def approximate_frontier(
     Parameters
     ----------
     problem
-        The problem; its own `min_stability` plays no part. A floor on each rule has no price:
-        coordinate descent is then run at floors from the first to the last of `epsilon_sequence`.
+        The problem; its own `min_stability` is ignored. A floor on each rule has no price:
+        coordinate descent then runs at floors from the first to the last of `epsilon_sequence`.
     points
         Number of prices, spread over the range that matters; or of such floors.
     penalties
@@ -50,10 +50,11 @@ def approximate_frontier(
     Examples
     --------
     >>> from mossrules import MossRegressor
-    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    >>> X, y = {"age": [20, 30, 40, 50, 60, 70, 80]}, [2.0, 3.0, 9.0, 8.0, 7.0, 2.0, 1.0]
+    >>> model = MossRegressor(2, n_trees=20).fit(X, y)
     >>> frontier = approximate_frontier(model.problem_, 10)
     >>> [(point.stability, point.status.value) for point in frontier]
-    [(20, 'heuristic'), (17, 'heuristic'), (13, 'heuristic')]
+    [(14, 'heuristic'), (8, 'heuristic'), (7, 'heuristic'), (2, 'heuristic')]
     """
     refuse_other_losses(problem, "The approximate frontier")
     check_integer("points", points)
@@ -114,7 +115,7 @@ def _point(problem: Problem, selection: PathPoint, seconds: float) -> FrontierPo
 
 
 def excess_loss(approximate: Frontier, exact: Frontier) -> FloatArray:
-    """Return, for each point of the exact frontier, how much more the approximate one loses there.
+    """Return, for each point of the exact frontier, how much more loss the approximate one has.
 
     The figure is relative: 0.02 means that the best approximate point of at least that stability
     has 2 % more loss; infinity that there is none.
@@ -123,10 +124,11 @@ def excess_loss(approximate: Frontier, exact: Frontier) -> FloatArray:
     --------
     >>> from mossrules import MossRegressor
     >>> from mossrules.frontier import approximate_frontier
-    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
-    >>> approximate = approximate_frontier(model.problem_, 10)
-    >>> excess_loss(approximate, model.frontier(points=3)).round(2)
-    array([0., 0.])
+    >>> X, y = {"age": [20, 30, 40, 50, 60, 70, 80]}, [2.0, 3.0, 9.0, 8.0, 7.0, 2.0, 1.0]
+    >>> model = MossRegressor(2, n_trees=20).fit(X, y)
+    >>> approximate = approximate_frontier(model.problem_, 2)  # the highest floor and the lowest
+    >>> excess_loss(approximate, model.frontier([1, 0.55, 0.5, 0.1])).round(2)
+    array([0.  , 1.47, 8.92, 0.  ])
     """
     losses = []
     for point in exact.points:

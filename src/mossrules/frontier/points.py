@@ -32,19 +32,20 @@ FORMAT, VERSION = "mossrules frontier", 1  # of frontiers, and of checkpoints of
 
 @dataclass(frozen=True, eq=False)
 class FrontierPoint:
-    """A floor and the solution there; `reused` when other floors proved it without a search.
+    """A floor and the solution there; `reused` if other floors proved it without a search.
 
     Examples
     --------
     >>> from mossrules import MossRegressor
+    >>> from mossrules.frontier import solve_frontier
     >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
-    >>> point = model.frontier(points=3).entries[-1]
+    >>> point = solve_frontier(model.problem_, [14, 5]).entries[-1]
     >>> point.floor, point.solution.stability, point.reused
-    (15, 17, False)
+    (5, 11, False)
     """
 
     floor: int  #: least stability that was asked for
-    solution: Solution  #: the best selection found there
+    solution: Solution  #: the best rule set found there
     reused: bool = False
 
 

@@ -54,18 +54,19 @@ class Frontier:
     Examples
     --------
     >>> from mossrules import MossRegressor
-    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
-    >>> frontier = model.frontier(points=3)
+    >>> X, y = {"age": [20, 30, 40, 50, 60, 70, 80]}, [2.0, 3.0, 9.0, 8.0, 7.0, 2.0, 1.0]
+    >>> model = MossRegressor(2, n_trees=20).fit(X, y)
+    >>> frontier = model.frontier("complete", gap=0)
     >>> [(point.stability, point.support.tolist()) for point in frontier]
-    [(20, [0, 1]), (17, [1, 2])]
+    [(14, [0, 1]), (8, [1, 4]), (7, [0, 5]), (2, [5, 8])]
     >>> frontier.at(stability=0.9).stability, frontier.knee().stability
-    (20, 20)
-    >>> list(frontier.frame(backend="pandas")["status"])
-    ['optimal', 'optimal', 'optimal']
+    (14, 7)
+    >>> [round(point.loss, 3) for point in frontier]
+    [2.086, 0.846, 0.21, 0.207]
     """
 
     entries: tuple[FrontierPoint, ...]  #: all floors, descending
-    max_stability: int  #: of any selection, as the problem has it
+    max_stability: int  #: of any rule set, as the problem has it
     null_loss: float  #: of no rule at all
     max_rules: int  #: of the problem
     gamma: float  #: of the problem
@@ -315,9 +316,9 @@ def frontier_to_json(frontier: Frontier) -> str:
     >>> from mossrules import MossRegressor
     >>> from mossrules.frontier import frontier_from_json
     >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
-    >>> text = frontier_to_json(model.frontier(points=3))
+    >>> text = frontier_to_json(model.frontier([1, 0.5]))
     >>> frontier_from_json(text).stability
-    array([20, 17])
+    array([14, 11])
     """
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     scalars = fields(frontier)[1:]  # all but the entries

@@ -51,9 +51,9 @@ class FrontierProgress:
     >>> from mossrules import MossRegressor
     >>> from mossrules.frontier import solve_frontier
     >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
-    >>> frontier = solve_frontier(model.problem_, [20, 17], progress=print)
-    floor 20: stability 20, loss 1.11625, gap 0.00%, optimal, ... s
-    floor 17: stability 17, loss 0.487825, gap 0.10%, optimal, ... s
+    >>> frontier = solve_frontier(model.problem_, [14, 11], progress=print)
+    floor 14: stability 14, loss 0.0803602, gap 0.00%, optimal, ... s
+    floor 11: stability 11, loss 0.049762, gap 0.10%, optimal, ... s
     """
 
     done: int  #: floors that are finished
@@ -94,7 +94,7 @@ def solve_frontier(
     Parameters
     ----------
     problem
-        The problem; its own `min_stability` plays no part, and its kind of floor does.
+        The problem; its own `min_stability` is ignored, its kind of floor is not.
     epsilons
         The floors. By default the first 50 of `epsilon_sequence`; "complete" for every point that
         no other beats in both objectives.
@@ -108,10 +108,10 @@ def solve_frontier(
         Whether floors learn from each other; False solves each by itself, for comparison.
     time_budget
         Seconds for all floors together, of which each has a share. Floors that run out of it have
-        the best selection and bound that they or other floors found, with status TIME_LIMIT.
+        the best rule set and bound that they or other floors found, with status TIME_LIMIT.
     checkpoint
-        A file that is brought up to date after each floor. A run that finds it goes on from there
-        and ends with what one that was never interrupted finds.
+        A file that is updated after each floor. A run that finds it resumes from there, and ends
+        with what an uninterrupted run finds.
     n_jobs
         Threads. Floors that learn from each other stay together, so the result is the same.
     progress

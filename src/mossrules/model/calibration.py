@@ -69,7 +69,7 @@ class Calibration:
     (6.0, 0.5)
     >>> performance = calibration.at_threshold(0.5)
     >>> round(performance.sensitivity, 2), round(performance.specificity, 2)
-    (1.0, 0.67)
+    (0.67, 1.0)
     """
 
     positives: tuple[float, ...]  #: weight of rows with the outcome, in each hundredth

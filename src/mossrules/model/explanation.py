@@ -37,14 +37,15 @@ class Explanation:
     Examples
     --------
     >>> from mossrules import MossRegressor
-    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
-    >>> why = model.rules_.explain({"age": 45})
+    >>> X = {"age": [25, 35, 45, 55, 65, 75], "smoker": [False, True] * 3}
+    >>> model = MossRegressor(2, n_trees=20).fit(X, [2.0, 5.0, 3.0, 9.0, 6.0, 12.0])
+    >>> why = model.rules_.explain({"age": 45, "smoker": True})
     >>> why
-      +7.995  (intercept)
-      +1.004  40 < age <= 50
-    = +8.999  prediction (1 other rule does not hold)
+      +2.472  (intercept)
+      +3.201  smoker is true
+    = +5.672  prediction (1 other rule does not hold)
     >>> why.holds, round(why.prediction, 3)
-    ((False, True), 8.999)
+    ((False, True), 5.672)
     """
 
     rules: tuple[Rule, ...]  #: all rules of the rule set

@@ -38,7 +38,7 @@ class Importance:
     >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
     >>> first = ImportanceDisplay.from_estimator(model).importances[0]
     >>> first.name, round(first.share, 2)
-    ('age <= 40', 0.86)
+    ('age > 40', 0.84)
     """
 
     position: int  #: among the rule set's rules or features

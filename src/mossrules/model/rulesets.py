@@ -42,10 +42,10 @@ class RuleSets(Mapping[Label, RuleSet]):
     >>> X, y = {"dose": [1, 2, 3, 4, 5, 6]}, ["low", "low", "mid", "mid", "high", "high"]
     >>> rules = MossClassifier(1, n_trees=20).fit(X, y).rules_
     >>> list(rules), rules["low"].texts
-    (['high', 'low', 'mid'], ['dose <= 2'])
+    (['high', 'low', 'mid'], ['dose > 2'])
     >>> rules.predict_proba({"dose": [1, 6]}).round(2)
-    array([[0.1 , 0.66, 0.25],
-           [0.67, 0.1 , 0.24]])
+    array([[0.13, 0.73, 0.13],
+           [0.73, 0.13, 0.13]])
     """
 
     def __init__(self, by_class: Mapping[Label, RuleSet]) -> None:

@@ -78,7 +78,7 @@ class Method:
 
 @dataclass
 class ConsistencyDisplay:
-    """Which rules are found again when the analysis is repeated on parts of the data.
+    """Which rules recur when the analysis is repeated on parts of the data.
 
     Make it with `from_splits`; `frame` and `summary` have the data, `plot` draws them. After
     `plot`, `ax_` (the rows) and `figure_` are matplotlib's, and `axes_` has the panel of each
@@ -86,21 +86,22 @@ class ConsistencyDisplay:
 
     A column is a refit (the analysis of one split of the data), a block is one of its rules, and a
     rule has the same row and colour wherever it appears. Rules found in all refits of a method are
-    framed and have an arrow. Rules that no method finds twice are grey and below all others, where
-    rows mean nothing.
+    framed and have an arrow. Rules that no method finds twice are grey and below all others, in no
+    order.
 
     Examples
     --------
     >>> from mossrules import MossRegressor
-    >>> y = [2.0] * 10 + [8.0, 9.0] * 5
+    >>> age = range(20, 60)
+    >>> y = [years // 10 if years <= 40 else 8 for years in age]
     >>> splits = [
-    ...     MossRegressor(1, n_trees=20).fit({"age": range(start, 20, 2)}, y[start::2])
+    ...     MossRegressor(3, n_trees=20).fit({"age": age[start::2]}, y[start::2])
     ...     for start in (0, 1)
     ... ]
-    >>> display = ConsistencyDisplay.from_splits({"MOSS": splits}, identity="codes")
+    >>> display = ConsistencyDisplay.from_splits({"MOSS": splits})
     >>> display.summary(backend="pandas")
       method  splits  dice  distinct  common
-    0   MOSS       2   1.0         1       1
+    0   MOSS       2   0.8         3       2
     """
 
     blocks: tuple[Block, ...]  #: a rule of a split each

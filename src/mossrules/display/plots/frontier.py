@@ -116,14 +116,18 @@ class FrontierDisplay:
     Examples
     --------
     >>> from mossrules import MossRegressor
-    >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
-    >>> display = FrontierDisplay.from_estimator(model, points=3)
+    >>> X, y = {"age": [20, 30, 40, 50, 60, 70, 80]}, [2.0, 3.0, 9.0, 8.0, 7.0, 2.0, 1.0]
+    >>> model = MossRegressor(2, n_trees=20).fit(X, y)
+    >>> display = FrontierDisplay.from_estimator(model, points=[1, 0.55, 0.5, 0.1])
     >>> display.frame(backend="pandas")[["mark", "stability", "status"]]
                  mark  stability   status
-    0           exact         20  optimal
-    1           exact         17  optimal
-    2  stability only         20  optimal
-    3        solution         17  optimal
+    0           exact         14  optimal
+    1           exact          8  optimal
+    2           exact          7  optimal
+    3           exact          2  optimal
+    4  stability only         14  optimal
+    5            knee          7  optimal
+    6        solution          2  optimal
     """
 
     marks: tuple[Mark, ...]  #: in the order of the legend; points the most stable first

@@ -65,9 +65,11 @@ class RulesDisplay:
     --------
     >>> from mossrules import MossRegressor
     >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
-    >>> display = RulesDisplay.from_estimator(model)
-    >>> list(display.frame(backend="pandas")["rule"])
-    ['age <= 40', '40 < age <= 50']
+    >>> frame = RulesDisplay.from_estimator(model).frame(backend="pandas")
+    >>> frame[["rule", "weight", "support", "proportion"]].round(2)
+                 rule  weight  support  proportion
+    0        age > 40    5.27     0.50        0.70
+    1  40 < age <= 50    1.12     0.25        0.55
     """
 
     ruleset: RuleSet  #: that is drawn
@@ -198,8 +200,8 @@ class ImportanceDisplay:
     >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
     >>> ImportanceDisplay.from_estimator(model).frame(backend="pandas").round(2)
                  rule  importance  share
-    0       age <= 40        2.75   0.86
-    1  40 < age <= 50        0.43   0.14
+    0        age > 40        2.63   0.84
+    1  40 < age <= 50        0.48   0.16
     """
 
     ruleset: RuleSet  #: that is drawn

@@ -89,15 +89,17 @@ class StructureDisplay:
     Examples
     --------
     >>> from mossrules import MossRegressor
-    >>> y = [2.0] * 10 + [8.0, 9.0] * 5
+    >>> age = range(20, 60)
+    >>> y = [years // 10 if years <= 40 else 8 for years in age]
     >>> splits = [
-    ...     MossRegressor(1, n_trees=20).fit({"age": range(start, 20, 2)}, y[start::2])
+    ...     MossRegressor(3, n_trees=20).fit({"age": age[start::2]}, y[start::2])
     ...     for start in (0, 1)
     ... ]
-    >>> display = StructureDisplay.from_splits(splits, identity="codes")
+    >>> display = StructureDisplay.from_splits(splits)
     >>> display.frame(backend="pandas")[["rule", "asks", "splits"]]
-               rule asks  splits
-    0  age <= 9..10  low       2
+           rule  asks  splits
+    0  age > 40  high       2
+    1  age > 30  high       2
     """
 
     rules: tuple[StableRule, ...]  #: a row each

@@ -50,12 +50,12 @@ class TrustDisplay:
     --------
     >>> from mossrules import MossRegressor
     >>> from mossrules.evaluation import assess
-    >>> X = {"age": range(40), "smoker": [False, True] * 20}
-    >>> y = [1.0, 5.0, 1.0, 6.0] * 10
-    >>> table = assess({"MOSS": MossRegressor(2, max_depth=1, n_trees=20)}, X, y, seeds=0)
-    >>> TrustDisplay.from_assessment(table).frame(backend="pandas")[["method", "dice", "failed"]]
-      method  dice  failed
-    0   MOSS   1.0       0
+    >>> X = {"age": range(20, 60), "smoker": [False, True] * 20}
+    >>> y = [1.0, 5.0] * 10 + [3.0, 9.0] * 10
+    >>> table = assess({"MOSS": MossRegressor(3, max_depth=1, n_trees=20)}, X, y, seeds=0)
+    >>> TrustDisplay.from_assessment(table).frame(backend="pandas").round(2)
+      method  dice    r2  failed
+    0   MOSS  0.76  0.95       0
     """
 
     marks: tuple[TrustMark, ...]  #: one for each method

@@ -109,11 +109,11 @@ def collect(
     Examples
     --------
     >>> from mossrules import MossRegressor
-    >>> X, y = {"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0]
+    >>> X, y = {"age": [20, 30, 40, 50, 60, 70, 80]}, [2.0, 3.0, 9.0, 8.0, 7.0, 2.0, 1.0]
     >>> model = MossRegressor(2, n_trees=20).fit(X, y)
-    >>> data = collect(model, X, y, cv=None, points=3)
+    >>> data = collect(model, X, y, cv=None, points=[1, 0.55, 0.5])
     >>> data.rows, len(data.points), len(data.rules)
-    (4, 3, 4)
+    (7, 4, 5)
     """
     own = _rules_of(model)
     if (X is None) is not (y is None):
