@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
-from mossrules import MossRegressor
+from mossrules import MossRegressor, defaults
 from mossrules.data import columns
 from mossrules.data.canonical_order import MOST_REPEATS
 from mossrules.defaults import PAPER_WAY
 from mossrules.estimators import base
 from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError, SolveLimitWarning
-from mossrules.learning.squared_error import GAMMA_ROWS
+from mossrules.learning.squared_error import GAMMA_ROWS, best_ridge
 from mossrules.learning.stability_levels import count_untied
 from mossrules.solver import Status
 from support.model_cases import MAKERS, wild_table
@@ -73,12 +73,15 @@ def test_predicting_looks_only_at_columns_of_the_rules(monkeypatch):
     assert model.predict(X).tolist() == expected
 
 
-def test_refitted_weights_are_those_of_a_small_ridge(diabetes, model):
-    """Weights and intercept equal scikit-learn's ridge of 1e-3 on the scaled rule columns."""
+@pytest.mark.parametrize(("asked", "alpha"), [("auto", None), (5.0, 5.0), (None, 1e-3)])
+def test_refitted_weights_are_those_of_a_ridge(diabetes, asked, alpha):
+    """Weights and intercept equal scikit-learn's ridge on the scaled rule columns."""
     X, y = diabetes
+    model = MossRegressor(5, **SEARCH, refit_ridge=asked).fit(X, y)
+    alpha = alpha or best_ridge(model.candidates_.statistics, model.solution_.support)
     M, values = rule_columns(model, X)
     scale = y.std(ddof=0)
-    ridge = Ridge(alpha=1e-3, solver="svd").fit(M, (y - y.mean()) / scale)
+    ridge = Ridge(alpha=alpha, solver="svd").fit(M, (y - y.mean()) / scale)
     np.testing.assert_allclose(model.rules_.weights, ridge.coef_ * values * scale, rtol=1e-6)
     np.testing.assert_allclose(
         model.rules_.intercept, y.mean() + ridge.intercept_ * scale, rtol=1e-6
@@ -86,9 +89,29 @@ def test_refitted_weights_are_those_of_a_small_ridge(diabetes, model):
 
 
 def test_weights_can_be_those_of_the_solver(diabetes, model):
-    """Without refitting, weights are the shrunken ones of the solution, around the mean."""
+    """Without refitting, weights are the shrunken ones of the solution beside its intercept."""
     X, y = diabetes
     plain = MossRegressor(5, **SEARCH, refit=False).fit(X, y)
+    M, values = rule_columns(plain, X)
+    n, scale = len(y), y.std(ddof=0)
+    # What scales a column down shrinks its weight the more: that of rules which few trees have.
+    frequency = plain.rules_.proportion * plain.pool_.n_trees / plain.pool_.counts.max()
+    factors = np.sqrt(frequency)
+    ridge = Ridge(alpha=n / GAMMA_ROWS["frequency"], solver="svd")
+    ridge.fit(M * factors, (y - y.mean()) / scale)
+    weights = ridge.coef_ * factors * values * scale
+    np.testing.assert_allclose(plain.rules_.weights, weights, rtol=1e-6)
+    assert plain.rules_.intercept == pytest.approx(y.mean() + ridge.intercept_ * scale)
+    assert plain.rules_ == model.rules_
+    refitted = MossRegressor(5, **SEARCH, refit_ridge=None).fit(X, y)
+    assert refitted.score(X, y) > plain.score(X, y)
+
+
+def test_weights_of_the_paper_are_around_the_mean(diabetes):
+    """Its solver shrinks all rules alike, and has no intercept."""
+    X, y = diabetes
+    paper = {**SEARCH, **PAPER_WAY, "stability": 0.8}
+    plain, model = (MossRegressor(5, **paper, refit=refit).fit(X, y) for refit in (False, True))
     M, values = rule_columns(plain, X)
     n, scale = len(y), y.std(ddof=0)
     ridge = Ridge(alpha=n / GAMMA_ROWS["equal"], fit_intercept=False, solver="svd")
@@ -103,11 +126,11 @@ def test_refitting_minds_the_weights_of_rows(diabetes):
     """With sample weights, the refit is the weighted ridge."""
     X, y = diabetes
     w = np.random.default_rng(0).uniform(0.1, 3.0, len(y))
-    weighted = MossRegressor(6, n_trees=60).fit(X, y, sample_weight=w)
+    weighted = MossRegressor(6, n_trees=60, refit_ridge=2.0).fit(X, y, sample_weight=w)
     M, values = rule_columns(weighted, X)
     mean = np.average(y, weights=w)
     scale = np.sqrt(np.average((y - mean) ** 2, weights=w))
-    ridge = Ridge(alpha=1e-3, solver="svd").fit(M, (y - mean) / scale, sample_weight=w)
+    ridge = Ridge(alpha=2.0, solver="svd").fit(M, (y - mean) / scale, sample_weight=w)
     # Weights of rows lie on a grid of 2^-20 of the largest.
     np.testing.assert_allclose(weighted.rules_.weights, ridge.coef_ * values * scale, rtol=1e-3)
 
@@ -117,8 +140,8 @@ def test_refitting_minds_the_weights_of_rows(diabetes):
 
 @pytest.mark.parametrize(("word", "place"), [("high", 3), ("medium", 40)])
 def test_words_stand_for_floors_of_the_sequence(diabetes, word, place):
-    """The word "high" is the 3rd of the paper's floors, "medium" the 40th."""
-    model = MossRegressor(5, n_trees=300, stability=word).fit(*diabetes)
+    """With the paper's floor, "high" is its 3rd, "medium" its 40th."""
+    model = MossRegressor(5, n_trees=300, floor="sum", stability=word).fit(*diabetes)
     floor = window_sums(model.pool_.counts, 5)[place - 1]
     assert model.problem_.min_stability == floor <= model.solution_.stability
     assert model.solution_.status is Status.OPTIMAL
@@ -127,35 +150,42 @@ def test_words_stand_for_floors_of_the_sequence(diabetes, word, place):
 
 
 def test_a_short_sequence_ends_with_its_last(diabetes):
-    """Where there are fewer floors than asked for, the last one counts."""
+    """Where there are fewer floors of the paper than asked for, the last one counts."""
     X, y = diabetes
-    few = MossRegressor(2, n_trees=3, max_depth=1, stability="medium").fit(X, y)
+    few = MossRegressor(2, n_trees=3, max_depth=1, floor="sum", stability="medium").fit(X, y)
     assert few.problem_.min_stability == window_sums(few.pool_.counts, 2)[-1]
-    all_of_them = MossRegressor(50, n_trees=3, stability="high").fit(X, y)
+    # Those of the paper, that express one another, are all in the model too.
+    all_of_them = MossRegressor(50, n_trees=3, **PAPER_WAY, stability="high").fit(X, y)
     assert len(all_of_them.rules_) == len(all_of_them.pool_) < 50
 
 
 def test_low_is_the_approximate_algorithm(diabetes):
-    """The word "low" means no floor and no proof, whatever the solver."""
-    model = MossRegressor(5, n_trees=100, stability="low", solver="cutting-plane").fit(*diabetes)
+    """With the paper's floor "low" means no floor and no proof, whatever the solver."""
+    how = {**PAPER_WAY, "stability": "low", "solver": "cutting-plane"}
+    model = MossRegressor(5, n_trees=100, **how).fit(*diabetes)
     assert model.problem_.min_stability == 0
     assert model.solution_.report.method == "coordinate-descent"
     assert model.solution_.status is Status.HEURISTIC
 
 
 @pytest.mark.parametrize("share", [1, 1.0, 0.9, 0.37, 1e-9])
-def test_a_share_is_of_the_largest_stability(diabetes, share):
-    """A number asks for that part of the counts that the most frequent rules have together."""
-    model = MossRegressor(5, n_trees=100, stability=share).fit(*diabetes)
-    largest = sum(sorted(model.pool_.counts.tolist())[-5:])
-    assert model.solution_.stability >= share * largest
-    assert model.problem_.min_stability - 1 < share * largest
+@pytest.mark.parametrize("floor", ["sum", "each"])
+def test_a_share_is_of_the_largest_stability(diabetes, share, floor):
+    """Of the counts that the most frequent rules have together, or of that of the last of them."""
+    model = MossRegressor(5, n_trees=100, floor=floor, stability=share).fit(*diabetes)
+    counts = sorted(model.pool_.counts.tolist(), reverse=True)
+    least = {
+        "sum": np.ceil(share * sum(counts[:5])),
+        "each": min(count for count in counts if count >= share * counts[4]),
+    }[floor]
+    assert model.solution_.stability >= model.problem_.min_stability == least
 
 
 def test_any_solver_finds_as_good_a_choice(diabetes):
     """The paper's cutting plane agrees with branch and bound to within the gap."""
-    own = MossRegressor(4, n_trees=60).fit(*diabetes)
-    cuts = MossRegressor(4, n_trees=60, solver="cutting-plane").fit(*diabetes)
+    how = {"n_trees": 60, "stability": 10}
+    own = MossRegressor(4, **how).fit(*diabetes)
+    cuts = MossRegressor(4, **how, solver="cutting-plane").fit(*diabetes)
     assert cuts.solution_.report.method == "cutting-plane"
     assert cuts.solution_.loss == pytest.approx(own.solution_.loss, rel=2e-3)
 
@@ -186,16 +216,19 @@ def test_dropping_ties_makes_shorter_rule_sets(diabetes):
     expected = sum(count > counts[most] for count in counts)
     assert len(kept.rules_) == most
     assert 1 <= len(dropped.rules_) == dropped.problem_.max_rules == expected < most
-    assert dropped.problem_.max_stability_unlimited == sum(counts[:expected])
+    assert dropped.problem_.max_stability_unlimited == counts[expected - 1]
+    summed = dropped.set_params(floor="sum").fit(X, y)
+    assert summed.problem_.max_stability_unlimited == sum(counts[:expected])
 
 
-def test_gamma_falls_with_the_rows(diabetes):
+@pytest.mark.parametrize("shrinkage", ["frequency", "equal"])
+def test_gamma_falls_with_the_rows(diabetes, shrinkage):
     """By default it is a constant over the number of rows, or over their weight."""
     X, y = diabetes
-    model = MossRegressor(3, n_trees=20).fit(X, y)
-    assert model.problem_.gamma == GAMMA_ROWS["equal"] / len(y)
-    heavy = MossRegressor(3, n_trees=20).fit(X, y, sample_weight=np.full(len(y), 2.5))
-    assert heavy.problem_.gamma == pytest.approx(GAMMA_ROWS["equal"] / (2.5 * len(y)))
+    model = MossRegressor(3, n_trees=20, shrinkage=shrinkage)
+    assert model.fit(X, y).problem_.gamma == GAMMA_ROWS[shrinkage] / len(y)
+    model.fit(X, y, sample_weight=np.full(len(y), 2.5))
+    assert model.problem_.gamma == pytest.approx(GAMMA_ROWS[shrinkage] / (2.5 * len(y)))
     assert MossRegressor(3, n_trees=20, gamma=0.02).fit(X, y).problem_.gamma == 0.02
 
 
@@ -221,7 +254,9 @@ def test_wrong_parameters_are_named(diabetes, wrong):
 def test_a_search_that_runs_out_of_time_says_so(diabetes):
     """A limit that was met is a warning that tells the gap left; the model is there."""
     X, y = diabetes
-    hasty = MossRegressor(15, stability=0.5, gamma=10.0, gap=0.0, time_limit=0.05)
+    hasty = MossRegressor(
+        15, n_trees=500, stability=0.01, shrinkage="equal", gamma=10.0, gap=0.0, time_limit=0.05
+    )
     with pytest.warns(SolveLimitWarning, match=r"time limit.*gap of .*% left.*raise time_limit"):
         hasty.fit(X, y)
     assert hasty.solution_.status is Status.TIME_LIMIT
@@ -235,7 +270,7 @@ def test_selecting_a_stability_is_fitting_with_it(diabetes, model):
     """select() gives the bits that fit gives with that parameter, from the same candidates."""
     X, y = diabetes
     before = model.rules_.to_json()
-    for stability in ("high", "medium", "low", 0.7):
+    for stability in ("high", "medium", "low", 0.7, 20):
         selected = model.select(stability=stability)
         fitted = MossRegressor(5, **SEARCH, stability=stability).fit(X, y)
         assert selected.rules_.to_json() == fitted.rules_.to_json()
@@ -244,7 +279,7 @@ def test_selecting_a_stability_is_fitting_with_it(diabetes, model):
         assert selected.problem_.min_stability == fitted.problem_.min_stability
         np.testing.assert_array_equal(selected.predict(X), fitted.predict(X))
     assert model.rules_.to_json() == before
-    assert model.stability == 0.8
+    assert model.stability == defaults.STABILITY
 
 
 def test_selecting_never_grows_a_forest(model, monkeypatch):
@@ -294,6 +329,20 @@ def test_a_frontier_is_computed_once(model):
     assert first.worst_gap <= 0.01 + 1e-12
     with pytest.raises(InvalidParameter, match="points"):
         model.frontier(points=0)
+
+
+@pytest.mark.parametrize("floor", ["sum", "each"])
+def test_a_point_is_the_model_of_its_stability(diabetes, floor):
+    """The parameter that a selected model has leads fit to a rule set that is as good."""
+    X, y = diabetes
+    how = {"floor": floor, "n_trees": 20, "gap": 0.0}
+    model = MossRegressor(4, **how).fit(X[:150], y[:150])
+    frontier = model.frontier("complete", gap=0.0)
+    for index, point in enumerate(frontier):
+        selected = model.select(index=index, frontier=frontier)
+        again = MossRegressor(4, **how, stability=selected.stability).fit(X[:150], y[:150])
+        assert again.solution_.loss == pytest.approx(point.loss, rel=1e-9)
+        assert again.solution_.stability == point.stability
 
 
 def test_a_frontier_at_shares_has_the_models_of_these_shares(model):
