@@ -44,6 +44,20 @@ def test_what_is_kept_is_independent_and_predicts_the_same(seed):
     np.testing.assert_allclose((M - M.mean(axis=0))[:, kept] @ best, target, atol=1e-5)
 
 
+@pytest.mark.parametrize("seed", [8, 55, 135, 157, 164, 292, 295])
+def test_weights_that_come_to_zero_together_keep_their_direction(seed):
+    """What rounding leaves of one counts as zero when the next rule leaves."""
+    rng = np.random.default_rng(seed)
+    a, b = (rng.random((2, 40)) < 0.5).astype(float)
+    M = np.column_stack([a, b, a * b, a * (1 - b), (1 - a) * b, (1 - a) * (1 - b)])
+    w, C = 0.1 * rng.integers(1, 4, 6), centred(M)
+    kept = drop_dependent(C, w, rng.integers(1, 100, 6))
+    some = C[np.ix_(kept, kept)] + 1e-12 * np.eye(len(kept))
+    best = signed_weights(some, (C @ w)[kept], np.ones(len(kept), int))
+    target = (M - M.mean(axis=0)) @ w
+    np.testing.assert_allclose((M - M.mean(axis=0))[:, kept] @ best, target, atol=1e-5)
+
+
 def test_of_two_equal_columns_the_one_of_more_trees_stays():
     """Whichever comes first."""
     M = np.array([[1, 1], [1, 1], [0, 0], [0, 0.0]])

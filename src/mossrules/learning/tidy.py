@@ -28,6 +28,9 @@ __all__ = ["drop_dependent", "drop_idle", "importances"]
 # over rows are exact up to about 1e-12 of it.
 DEPENDENT = 1e-9
 
+# A weight below this share of the largest is zero: what rounding leaves has no direction.
+ROUNDING = 1e-12
+
 
 def drop_dependent(C: FloatArray, w: FloatArray, counts: IntArray) -> IntArray:
     """Return positions of independent columns, ascending, that predict what all of them do.
@@ -35,6 +38,7 @@ def drop_dependent(C: FloatArray, w: FloatArray, counts: IntArray) -> IntArray:
     `counts` are the trees of each rule: rules of many trees are looked at, and stay, first.
     """
     w = w.copy()
+    least = ROUNDING * np.abs(w).max(initial=0.0)
     kept: list[int] = []
     for j in np.argsort(-counts, kind="stable").tolist():
         kept.append(j)
@@ -42,6 +46,7 @@ def drop_dependent(C: FloatArray, w: FloatArray, counts: IntArray) -> IntArray:
         if a is not None:
             leaving = _leaving(w[kept], a)
             w[kept] -= w[kept][leaving] / a[leaving] * a
+            w[np.abs(w) <= least] = 0.0  # another one that came to zero at the same time
             del kept[leaving]
     return np.sort(np.array(kept, dtype=np.int64))
 
