@@ -484,6 +484,13 @@ class MossRegressor(MossEstimator, RuleRegressor):
     ['bmi > 27.5', 's5 > 4.75', 'bp > 100', 's6 > 100']
     >>> bool(stricter.score(X, y) < model.score(X, y))
     True
+
+    The parameters of the paper are in `PAPER`:
+
+    >>> from mossrules import PAPER
+    >>> paper = MossRegressor(max_rules=4, **PAPER).fit(X, y)
+    >>> paper.rules_.texts[0]
+    'bmi > 28.3 and bp > 102'
     """
 
     problem_: Problem | None
