@@ -32,9 +32,9 @@ __all__ = ["MossClassifier"]
 class MossClassifier(MossEstimator, RuleClassifier):
     """A few if-then rules whose log-odds add up, and that you can expect to find again.
 
-    A forest of shallow trees proposes rules; the share of trees that contain a rule is its
-    stability. Of all selections of at most `max_rules` rules that are stable enough, `fit` finds
-    the one of the least ridge-regularised logistic loss, and proves it to a stated gap.
+    A forest of shallow trees proposes rules; the share of trees that contain a rule is its tree
+    frequency. Of all sets of at most `max_rules` rules that are stable enough, `fit` finds the one
+    with the least ridge-regularised logistic loss, and proves it to a stated gap.
 
     Trees split where the variance of a target of 0 and 1 falls most, which is where Gini's index
     falls most: the forest is one of classification trees.
@@ -90,11 +90,20 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> model = MossClassifier(max_rules=5, n_trees=100).fit(X, y)
-    >>> len(model.rules_), model.solution_.status.value
-    (5, 'optimal')
-    >>> model.predict_proba(X[:3]).shape
-    (3, 2)
+    >>> model = MossClassifier(max_rules=3, n_trees=100).fit(X, y)
+    >>> model.rules_
+    The log-odds of target = 1 are the sum of the weights of the rules that hold.
+      log-odds    rows   trees  rule
+        +3.657                  (intercept)
+        -4.559   29.5%   20.0%  worst radius > 17.5
+        -2.778   39.2%   38.0%  mean concave points > 0.05
+        -2.672   30.2%   29.0%  worst concave points > 0.15
+    The probability is 1 / (1 + exp(-log-odds)).
+    >>> model.predict_proba(X[18:20]).round(2)
+    array([[1.  , 0.  ],
+           [0.03, 0.97]])
+    >>> model.solution_.status.value
+    'optimal'
     """
 
     def __init__(
