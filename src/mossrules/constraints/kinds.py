@@ -232,7 +232,7 @@ class _OfRules(_OfSeveral):
 class MustInclude(_OfRules):
     """These rules have to be in the rule set, whatever they add to the fit.
 
-    A rule that no tree has found is a candidate all the same, with a stability of 0.
+    A rule that no tree has found is a candidate all the same, with a tree frequency of 0.
 
     Parameters
     ----------

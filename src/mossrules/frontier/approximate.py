@@ -101,7 +101,7 @@ def _at_floors(problem: Problem, points: int, clock: Clock) -> list[FrontierPoin
 
 
 def _point(problem: Problem, selection: PathPoint, seconds: float) -> FrontierPoint:
-    """Return a selection as a point at the floor of its own stability."""
+    """Return a rule set as a point at the floor of its own stability."""
     here = problem.at(problem.stability(selection.support))
     # Any multipliers give a bound by weak duality; the best ones for these weights cost one search.
     dual = DualPoint.of_selection(here, selection.support)

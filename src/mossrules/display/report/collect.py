@@ -87,13 +87,13 @@ def collect(
     cv
         Folds, as in `evaluate_frontier`, 5 by default; None for no cross-validation.
     points : int or shares of the largest stability, default=51
-        Number of stability targets, in equal steps from 1 to 0.5 (with floor="each" in equal ratios
-        to 0.05), or the targets themselves.
+        Number of stability targets, in equal ratios from 1 to 0.05 (with floor="sum" in equal steps
+        to 0.5), or the targets themselves.
     methods : "baselines", dict from names to estimators, or None
         Methods to compare with, measured on the same folds.
     identity : {"thresholds", "codes", "rows"}, default="thresholds"
         When rules of two folds count as the same, as in `mossrules.stability.dice`. With "rows",
-        a rule of the report was found in a fold where one there reads the same.
+        a rule of the report counts as found in a fold where a rule reads the same.
     gap : float, default=0.01
         Largest optimality gap of each point.
     title
