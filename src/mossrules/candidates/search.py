@@ -355,7 +355,7 @@ def encode_rows(
     source: Generator,
     *,
     n_bins: int,
-    cuts: Cuts = defaults.CUTS,
+    cuts: Cuts = defaults.PLAIN_CUTS,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> EncodedTable:
