@@ -158,7 +158,7 @@ def _check_number_of_classes(target: str, number: int) -> None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, str) and isinstance(number_or_word(value), float)
+    return isinstance(value, str) and not isinstance(number_or_word(value), str)
 
 
 def number_or_word(text: str) -> Any:
