@@ -17,9 +17,9 @@ not few, has none. AUC and Dice are better if larger, the log-loss if smaller; *
 of the learners with at most {max_rules} rules.
 """
 NOTES = """\
-* **Settings.** At most {max_rules} rules, {n_trees} trees of depth 2, and all else of the search
-  for candidates as by default (8 bins, half of the columns at each split); MOSS at "high", "medium"
-  and "low", to a gap of {gap:.0%}. MOSS, SIRUS and RuleFit choose from one pool of candidates for
+* **Settings.** At most {max_rules} rules, {n_trees} trees of depth 2, 8 bins, half of the columns
+  at each split; MOSS as in the paper (`defaults.PAPER_WAY`) at "high", "medium" and "low", to a gap
+  of {gap:.0%}. MOSS, SIRUS and RuleFit choose from one pool of candidates for
   each fold; GLRM generates its rules itself.
 * **Tables.** The phone number of churn is an identifier, and was dropped. Categories of adult and
   credit_approval_germany are integer codes; they are read as categories (as dummies in logistic

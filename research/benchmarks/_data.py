@@ -67,6 +67,7 @@ def encode(X: Any, y: Floats) -> EncodedTable:
         Rows.from_table(table, target, keeps_order=True, n_jobs=THREADS),
         ForestGenerator(),
         n_bins=10,
+        cuts="quantile",
         n_jobs=THREADS,
     )
 

@@ -56,6 +56,8 @@ CATEGORIES = {
 }  # fmt: skip
 FOLDS, MAX_RULES, SEED = 10, 15, 0
 N_TREES, FULL_TREES = 2000, 500  # shallow ones for candidates, and those of the black box
+# One pool for all; MOSS finds and chooses rules as the paper does.
+SEARCH: dict[str, Any] = {"n_bins": 8, "max_features": 0.5, "generator": "paper-forest"}
 TITLES = {"MOSS-H": "MOSS high", "MOSS-M": "MOSS medium", "MOSS-L": "MOSS low"}
 EBM = "EBM"
 INTERPRET = ("interpret-core==0.7.8",)
@@ -89,7 +91,7 @@ def learners(n_trees: int, full_trees: int) -> dict[str, Any]:
     names = (*MOSS, "SIRUS", "RuleFit", "GLRM")  # in the order of the page
     methods = make_methods(
         names, classes=True, moss={"gap": 0.01}, max_rules=MAX_RULES, n_trees=n_trees,
-        random_state=SEED,
+        random_state=SEED, **SEARCH,
     )  # fmt: skip
     methods["GLRM"].set_params(source="own")
     return {

@@ -45,7 +45,7 @@ from research.harness.clone import write_text
 from research.harness.records import resume
 from research.harness.reports import Figure, Report, Row, say
 from research.paper.datasets import NOMINAL
-from research.paper.protocols import protocol_for
+from research.paper.protocols import FOREST, protocol_for
 from research.paper.published import published_results
 
 FOLDS, MAX_RULES, N_TREES = 10, 15, 500
@@ -215,9 +215,8 @@ def folds_of(name: str, setting: Setting, n_folds: int, n_trees: int) -> Iterato
         elif setting.ranks == "training":
             parts = [ranked(parts[0]), ranked_as(parts[1], parts[0])]
         rows = read_rows(parts[0], y[train])
-        candidates = find_in_rows(
-            rows, n_trees=n_trees, n_bins=10, max_features=1 / 3, random_state=setting.seed
-        )
+        search = {**FOREST, "n_trees": n_trees, "random_state": setting.seed}
+        candidates = find_in_rows(rows, cuts="quantile", **search)
         if setting.first_means and not setting.unmerged:
             candidates = with_first_means(candidates, rows, setting.seed)
         yield Fold(parts[0], y[train], parts[1], y[test], rows, candidates)

@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from mossrules.data.rows import Rows
+from mossrules.defaults import PAPER_WAY
 from mossrules.estimators import MossRegressor
 from mossrules.frontier import approximate_frontier, solve_frontier
 from mossrules.learning.fit import FittedRules, build_problem, rule_set_of
@@ -74,11 +75,10 @@ class SweptRegressor(MossRegressor):
             gamma=gamma,
             n_trees=n_trees,
             n_bins=n_bins,
-            cuts="quantile",
             max_features=max_features,
-            generator=generator,
             random_state=random_state,
             n_jobs=n_jobs,
+            **{**PAPER_WAY, "generator": generator},
         )
         self.place = place
         self.prices = prices
@@ -114,10 +114,9 @@ def run(settings: Settings, task: str, context: ExperimentContext) -> list[Row]:
         kept = np.linspace(0, len(data.y) - 1, settings.rows).astype(np.int64)
         X = {name: np.asarray(values)[kept] for name, values in data.X.items()}
         data = replace(data, X=X, y=data.y[kept])
-    exact = {
-        share: context.moss(settings, data, share, gap=settings.gap, time_limit=settings.seconds)
-        for share in settings.shares
-    }
+    # Shares of the paper's stability, which is a sum, under any protocol.
+    how = {**PAPER_WAY, "gap": settings.gap, "time_limit": settings.seconds}
+    exact = {share: context.moss(settings, data, share, **how) for share in settings.shares}
     shared = (
         "max_rules", "ties", "gamma", "n_trees", "n_bins", "max_features", "generator",
         "random_state", "n_jobs",

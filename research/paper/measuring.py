@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from mossrules._typing import FloatArray
+from mossrules.defaults import PAPER_WAY
 from mossrules.evaluation import Evaluation, evaluate
 from mossrules.evaluation.folds import Split
 from mossrules.exceptions import SolveLimitWarning
@@ -129,8 +130,8 @@ def model_rows(found: Evaluation, place: str) -> list[Row]:
 
 
 def problem_of(data: Dataset, context: ExperimentContext, settings: Any) -> Problem:
-    """Return the problem of choosing among the candidates of a table, ties kept."""
-    model = context.moss(settings, data, 1.0, ties="keep")
+    """Return the paper's problem of choosing among the candidates of a table, ties kept."""
+    model = context.moss(settings, data, 1.0, **{**PAPER_WAY, "ties": "keep"})
     found: Problem = model.fit(data.X, data.y).problem_
     return found
 

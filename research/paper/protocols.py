@@ -9,7 +9,8 @@ one at the end of the list. Two things differ, on purpose:
 * Choices are exact to 1 %; the notebooks stop at 5 %, or when their time is over.
 
 The target is centred and scaled to variance 1 by every learner itself, so that gamma means the
-same. "ours" takes tables as they are, missing values and categories included, and has our defaults.
+same. "ours" takes tables as they are, missing values and categories included, and has our defaults;
+MOSS at a stability that the paper has a word for still finds and chooses rules as the paper does.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from mossrules._typing import AnyArray, FloatArray
 from mossrules.baselines.registry import BASELINES, METHODS, MOSS
 from mossrules.data.columns import NUMBERS
 from mossrules.data.table import Table
+from mossrules.defaults import PAPER, PAPER_WAY
 from mossrules.estimators import MossRegressor
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.stability_levels import Stability
@@ -50,12 +52,9 @@ GAMMAS = {"high": (0.05, 0.01), "medium": (0.01, 0.001)}  # of the authors: for 
 # Their approximate algorithm has no ridge at all; ours needs one, and weights are fitted anew.
 GAMMAS["low"] = GAMMAS["high"]
 GAP = 0.01
+# What the search of all learners shares.
 FOREST: dict[str, Any] = {
-    "n_trees": 500,
-    "max_depth": 2,
-    "n_bins": 10,
-    "max_features": 1 / 3,
-    "generator": "paper-forest",  # the first release's draws, of which the figures are
+    name: PAPER[name] for name in ("n_trees", "max_depth", "n_bins", "max_features", "generator")
 }
 OWN: dict[str, dict[str, Any]] = {
     "GLRM": {"source": "own"},  # makes its rules from scratch, in the paper too
@@ -99,14 +98,14 @@ class Protocol:
         how many rows there are. They have none for stabilities but the three of the paper: those
         have that of "high".
         """
-        model = MossRegressor(max_rules, stability=stability, random_state=seed, n_jobs=jobs)
-        if self.is_paper or isinstance(stability, str):  # the paper's words are of its own floors
-            model.set_params(floor="sum")
+        model = MossRegressor(max_rules, random_state=seed, n_jobs=jobs)
         if self.is_paper:
             few, many = GAMMAS.get(str(stability), GAMMAS["high"])
             gamma = few if Table.from_any(X).n_rows <= FEW_ROWS else many
-            model.set_params(gamma=gamma, ties="drop", gap=GAP, refit=True, **FOREST)
-            model.set_params(cuts="quantile")
+            model.set_params(**PAPER, gamma=gamma, gap=GAP, refit=True)
+        elif stability in MOSS.values():  # words of the paper's floors: its methods
+            model.set_params(**PAPER_WAY)
+        model.set_params(stability=stability)
         if n_trees is not None:
             model.set_params(n_trees=n_trees)
         return self._filled(model.set_params(**others), X)

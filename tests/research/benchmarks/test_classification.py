@@ -6,6 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from mossrules import MossClassifier
 from mossrules.baselines import SirusClassifier
+from mossrules.estimators import search_parameters
 from mossrules.evaluation import evaluate
 from research.benchmarks import classification
 from research.benchmarks.__main__ import RESUMABLE, SUBJECTS
@@ -42,6 +43,15 @@ def test_the_subject_is_known():
     assert len(found) == 8
     assert isinstance(found["MOSS medium"], MossClassifier)
     assert {getattr(found[name], "max_rules", 15) for name in found} == {15}
+
+
+def test_learners_choose_from_one_pool():
+    """All but GLRM, which generates its rules, look for the same candidates."""
+    found = classification.learners(500, 500)
+    names = ("MOSS high", "MOSS medium", "MOSS low", "SIRUS", "RuleFit")
+    first, *others = (search_parameters(found[name]) for name in names)
+    assert others == [first] * 4
+    assert (first["n_bins"], first["max_features"], first["cuts"]) == (8, 0.5, "quantile")
 
 
 def test_figures_are_those_of_evaluate(small, tmp_path):

@@ -17,6 +17,8 @@ from research.benchmarks.__main__ import RESUMABLE, SUBJECTS
 from research.paper.protocols import protocol_for
 
 TREES = 30
+SEARCH = {"n_trees": TREES, "n_bins": 10, "generator": "paper-forest", "random_state": 0,
+          "n_jobs": 1}  # fmt: skip
 
 
 @pytest.fixture
@@ -33,9 +35,7 @@ def table():
 def found(table):
     """Return rows as they are read, and their candidates."""
     rows = read_rows(*table)
-    search = {"n_trees": TREES, "n_bins": 10, "max_features": 1 / 3, "random_state": 0,
-              "n_jobs": 1}  # fmt: skip
-    return rows, find_in_rows(rows, **search)
+    return rows, find_in_rows(rows, **SEARCH, max_features=1 / 3)
 
 
 # --- measuring ------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def test_means_of_first_trees_scale_columns(found):
 def test_unmerged_paths_are_the_leaves_of_the_trees(table):
     """Each tree has four paths; those of one rule are together in the trees of that rule."""
     rows = read_rows(table[0][["a"]], table[1])
-    candidates = find_in_rows(rows, n_trees=TREES, n_bins=10, random_state=0, n_jobs=1)
+    candidates = find_in_rows(rows, **SEARCH)
     paths = _notebooks.Unmerged.of(candidates, rows, TREES, 0)
     pool = paths.candidates.pool
     assert pool.counts.sum() == 4 * TREES

@@ -35,7 +35,7 @@ def test_a_difference_would_be_seen():
 
 def test_fits_and_frontiers_are_timed(monkeypatch):
     """Times are positive, growth is their ratio, and the frontier has its floors."""
-    monkeypatch.setattr(estimator, "MossRegressor", lambda: MossRegressor(3, n_trees=20))
+    monkeypatch.setattr(estimator, "MossRegressor", lambda: MossRegressor(3, n_trees=100))
     monkeypatch.setattr(estimator, "POINTS", 4)
     fits = estimator.fit_times((200, 400), repeats=1)
     assert [row["rows"] for row in fits] == [200, 400]

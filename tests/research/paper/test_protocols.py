@@ -3,10 +3,13 @@ import pandas as pd
 import pytest
 from sklearn.impute import SimpleImputer
 
-from mossrules.baselines.registry import METHODS
+from mossrules import MossRegressor
+from mossrules.baselines.registry import METHODS, MOSS
 from mossrules.data.table import Table
+from mossrules.defaults import PAPER, PAPER_WAY
 from mossrules.exceptions import InvalidParameter
 from research.paper.protocols import (
+    DEFAULT,
     MedianFilled,
     has_missing,
     one_hot,
@@ -79,9 +82,29 @@ def test_our_protocol_has_our_defaults(mixed):
     X, _ = mixed
     ours = protocol_for("ours")
     assert ours.prepare(X) is X
-    model = ours.moss("high", X)
-    expected = {**type(model)().get_params(), "stability": "high", "random_state": 0}
-    assert model.get_params() == expected
+    default = {**MossRegressor().get_params(), "random_state": 0}
+    assert ours.learners(X, names=(DEFAULT,))[DEFAULT].get_params() == default
+    assert ours.moss(0.7, X).get_params() == {**default, "stability": 0.7}
+
+
+@pytest.mark.parametrize("way", ["paper", "ours"])
+def test_the_methods_of_the_paper_find_and_choose_rules_as_the_paper_does(mixed, way):
+    """Whatever our defaults are: the paper's protocol has its numbers too, ours has our own."""
+    X, _ = mixed
+    protocol = protocol_for(way)
+    asked = PAPER if way == "paper" else {**MossRegressor().get_params(), **PAPER_WAY}
+    for name, stability in MOSS.items():
+        model = protocol.learners(protocol.prepare(X), names=(name,))[name]
+        found = (model.learner if isinstance(model, MedianFilled) else model).get_params()
+        expected = {**asked, "stability": stability, "random_state": 0}
+        assert {each: found[each] for each in expected} == expected
+
+
+def test_shares_of_stability_are_of_the_sum_in_the_paper_protocol(mixed):
+    """A number in place of a word changes nothing else."""
+    X = mixed[0][["size"]]
+    model = protocol_for("paper").moss(0.7, X)
+    assert {name: getattr(model, name) for name in PAPER} == {**PAPER, "stability": 0.7}
 
 
 @pytest.mark.parametrize("way", ["paper", "ours"])
