@@ -5,6 +5,7 @@ import pytest
 
 from mossrules import MossRegressor
 from mossrules.data.rows import read_rows
+from mossrules.defaults import PAPER_WAY
 from mossrules.evaluation import evaluate
 from mossrules.evaluation.folds import split_rows
 from research.paper.beyond import CHOOSE, EXPERIMENT, MEASURE, inner_folds
@@ -60,8 +61,9 @@ def test_a_setting_is_judged_by_its_smaller_margin_over_the_papers_best(context,
     assert len(found) == len(SETTINGS.searches) * len(SETTINGS.shares)
     assert [each.margin for each in found] == sorted((each.margin for each in found), reverse=True)
     model = MossRegressor(
-        4, n_trees=40, n_bins=10, max_features=1 / 3, stability=0.8, gap=0.01, random_state=0
-    )
+        4, n_trees=40, n_bins=10, max_features=1 / 3, stability=0.8, gap=0.01, random_state=0,
+        **PAPER_WAY,
+    )  # fmt: skip
     measured = []
     for name in NAMES:
         data = context.load(name)
@@ -95,7 +97,7 @@ def test_the_measurement_has_the_default_as_it_is(context, rows):
     assert ours["R2 without substitutes"] == pytest.approx(expected["ESL"].r2)
     assert ours["Dice without them"] == pytest.approx(expected["ESL"].dice.estimate)
     assert {row["learner"] for row in rows if row["kind"] == MEASURE} == {
-        "MOSS", "MOSS, 500 trees", "MOSS-H, the paper's search", "SIRUS"
+        "MOSS", "MOSS, the first default", "MOSS, 500 trees", "MOSS-H, the paper's search", "SIRUS"
     }  # fmt: skip
     assert shown.tables[2].rows[1]["dataset"] == "mtp (substitute)"
     assert shown.figures["beyond"]().axes
