@@ -28,8 +28,8 @@ SAME = (
 )
 ONE_CONDITION = (
     "SIRUS of PyPI takes inner nodes of its trees for rules, and so has rules of one condition, "
-    "which come out again more often; so does RuleFit. Ours take leaves, of mostly two conditions, "
-    "but for MOSS with inner nodes."
+    "which come out again more often; so do RuleFit and our default. MOSS-H and our SIRUS take "
+    "leaves, of mostly two conditions."
 )
 SEEN = (
     "The same folds for all. Other packages see numbers: a column for each level of a category, "

@@ -40,7 +40,6 @@ from research.paper.protocols import DEFAULT, MedianFilled, MedianFiller
 __all__ = ["EXPERIMENT", "Settings"]
 
 OURS = "mossrules"  # the task of our own learners
-INNER = "MOSS, inner nodes"  # our default, with rules of one condition among its candidates
 # From 159 to 4177 rows; with and without categories and gaps; of few values and of many.
 DATASETS = (
     "auto_price", "visualizing_galaxy", "autoMpg", "ESL", "no2", "stock", "socmob", "abalone",
@@ -52,7 +51,7 @@ class Settings:
     """What is run."""
 
     datasets: tuple[str, ...] = DATASETS
-    ours: tuple[str, ...] = ("MOSS-H", DEFAULT, INNER, "SIRUS")
+    ours: tuple[str, ...] = ("MOSS-H", DEFAULT, "SIRUS")
     peers: tuple[str, ...] = tuple(PEERS)
     max_rules: int = 15
     folds: int = 5  # some of the packages take their time
@@ -153,15 +152,10 @@ def _as_it_is(X: Any) -> Any:
 
 def our_learners(settings: Settings, data: Dataset, context: ExperimentContext) -> dict[str, Any]:
     """Return our learners on one thread; medians are not theirs to fill, as folds have them."""
-    names = dict.fromkeys(DEFAULT if name == INNER else name for name in settings.ours)
-    found = context.learners(settings, data, tuple(names), jobs=1)
-    bare = {
+    found = context.learners(settings, data, settings.ours, jobs=1)
+    return {
         name: model.learner if isinstance(model, MedianFilled) else model
         for name, model in found.items()
-    }
-    return {
-        name: clone(bare[DEFAULT]).set_params(inner_nodes=True) if name == INNER else bare[name]
-        for name in settings.ours
     }
 
 

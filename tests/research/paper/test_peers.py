@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression
 
 from mossrules import MossRegressor
 from mossrules.candidates.rules import OPEN, Range, Rule
+from mossrules.defaults import PAPER_WAY
 from mossrules.exceptions import InvalidParameter
 from research.harness.processes import ask
 from research.harness.records import RECORD
@@ -83,7 +84,8 @@ def test_thresholds_of_ten_bins_are_the_rules_of_ten_bins():
     rng = np.random.default_rng(0)
     X = {name: rng.normal(size=300).round(1) for name in "abc"}
     y = X["a"] * (X["b"] > 0) + rng.normal(size=300)
-    rules = MossRegressor(20, n_bins=10, n_trees=50, stability="low").fit(X, y).rules_
+    rules = MossRegressor(20, n_bins=10, cuts="quantile", n_trees=50).fit(X, y).rules_
+    assert len(rules) > 10
     cuts = Cuts.of(X)
     for rule in rules:
         comparisons = []
@@ -200,11 +202,14 @@ def test_folds_are_those_of_an_evaluation(tmp_path, way):
     assert [peers.fit_ours(model, fold).r2 for fold in folds] == [each.r2 for each in expected]
 
 
-def test_inner_nodes_are_the_default_with_shorter_rules(tmp_path):
-    """It differs from our default in nothing else, and the default stays as it is."""
+def test_our_default_stands_beside_the_papers_method(tmp_path):
+    """One is a bare estimator, on one thread; the other finds and chooses as the paper does."""
     write_tables(tmp_path, "ESL", n_rows=60)
     context = ExperimentContext(protocol_for("ours"), tmp_path, 1)
-    few = replace(peers.EXPERIMENT.quick, ours=("MOSS", peers.INNER), max_rules=4, n_trees=20)
-    default, inner = peers.our_learners(few, context.load("ESL"), context).values()
-    assert not default.inner_nodes
-    assert inner.get_params() == {**default.get_params(), "inner_nodes": True}
+    few = replace(peers.EXPERIMENT.quick, max_rules=4, n_trees=20)
+    found = peers.our_learners(few, context.load("ESL"), context)
+    assert tuple(found) == few.ours
+    bare = MossRegressor(4, n_trees=20, random_state=0, n_jobs=1)
+    assert found["MOSS"].get_params() == bare.get_params()
+    papers = bare.set_params(**PAPER_WAY, stability="high")
+    assert found["MOSS-H"].get_params() == papers.get_params()
