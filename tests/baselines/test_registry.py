@@ -1,7 +1,16 @@
 import pytest
 
 from mossrules import MossClassifier, MossRegressor
-from mossrules.baselines.registry import BASELINES, METHODS, MOSS, baselines_like, make_methods
+from mossrules.baselines.registry import (
+    BASELINES,
+    COMPARED,
+    METHODS,
+    MOSS,
+    OWN,
+    baselines_like,
+    make_methods,
+)
+from mossrules.defaults import PAPER_WAY
 from mossrules.estimators.base import SEARCH_PARAMETERS
 from mossrules.exceptions import InvalidParameter
 
@@ -10,10 +19,23 @@ from mossrules.exceptions import InvalidParameter
 def test_all_methods_of_a_target_are_made_with_what_is_shared(classes):
     """Without names there are all of them, but for those that classes have no use for."""
     methods = make_methods(None, classes=classes, moss={"gap": 0.05}, max_rules=4, n_trees=25)
-    assert set(METHODS) - set(methods) == ({"FIRE"} if classes else set())
-    for name, method in methods.items():
+    assert set(COMPARED) - set(methods) == ({"FIRE"} if classes else set())
+    for name in {OWN, *METHODS} & set(methods):
+        method = methods[name]
         assert (method.max_rules, method.n_trees) == (4, 25)
-        assert (name in MOSS) == (getattr(method, "gap", None) == 0.05)
+        assert (name in (OWN, *MOSS)) == (getattr(method, "gap", None) == 0.05)
+
+
+@pytest.mark.parametrize("kind", [MossRegressor, MossClassifier])
+def test_our_default_stands_beside_the_methods_of_the_paper(kind):
+    """Those find and choose rules as the paper does, whatever is asked of ours."""
+    classes = kind is MossClassifier
+    own = {"floor": "each", "stability": 0.3}
+    methods = make_methods(None, classes=classes, moss={"directions": "own"}, own=own, n_trees=25)
+    assert methods[OWN].get_params() == kind(n_trees=25, stability=0.3).get_params()
+    for name, stability in MOSS.items():
+        papers = kind(n_trees=25, stability=stability, **PAPER_WAY)
+        assert methods[name].get_params() == papers.get_params()
 
 
 def test_names_that_cannot_be_had_are_refused():

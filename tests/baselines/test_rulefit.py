@@ -19,7 +19,6 @@ from mossrules.baselines.rulefit import N_FOLDS
 from mossrules.baselines.rulefit_columns import first_tree_means
 from mossrules.data.rows import Rows
 from mossrules.data.table import Table
-from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning.stability_levels import count_untied
 from support.baseline_cases import holds, is_second, mixed_table, rows_as_given, scaled
@@ -30,7 +29,7 @@ LIMIT = {"max_iter": 200_000, "tol": 1e-12}  # of scikit-learn's descent
 @pytest.fixture(scope="module")
 def candidates(diabetes):
     """Return the candidates that learners share."""
-    return candidates_for(*diabetes, n_trees=100)
+    return find_candidates(*diabetes, n_trees=100)
 
 
 @pytest.mark.parametrize("k", [1, 6, 15])

@@ -6,15 +6,16 @@ from sklearn.linear_model import Ridge
 
 from mossrules.baselines import SirusClassifier, SirusRegressor, sirus
 from mossrules.baselines.frequent_rules import independent_rules, settled_trees
-from mossrules.estimators import candidates_for
+from mossrules.data.rows import read_rows
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
+from mossrules.learning.fit import find_in_rows
 from support.baseline_cases import is_second
 
 
 @pytest.fixture(scope="module")
 def candidates(diabetes):
     """Return the candidates that learners share."""
-    return candidates_for(*diabetes, n_trees=200)
+    return find_in_rows(read_rows(*diabetes), n_trees=200)
 
 
 # --- which rules ----------------------------------------------------------------------------------
@@ -61,10 +62,11 @@ def test_only_frequent_rules_are_taken(candidates):
 def test_inner_nodes_are_rules_of_its_own_forest(diabetes):
     """Its own source has inner nodes for candidates beside the leaves that all learners share."""
     X, y = diabetes
+    rows = read_rows(X, y)
     shared = SirusRegressor(n_trees=50).fit(X, y)
-    assert shared.pool_.rules == candidates_for(X, y, n_trees=50).pool.rules
+    assert shared.pool_.rules == find_in_rows(rows, n_trees=50).pool.rules
     own = SirusRegressor(n_trees=50, source="own").fit(X, y)
-    assert own.pool_.rules == candidates_for(X, y, n_trees=50, inner_nodes=True).pool.rules
+    assert own.pool_.rules == find_in_rows(rows, n_trees=50, inner_nodes=True).pool.rules
     assert set(shared.pool_.rules) < set(own.pool_.rules)
     assert min(map(len, own.rules_)) == 1
 
@@ -83,7 +85,7 @@ def test_the_published_forest_grows_until_it_is_settled(diabetes, monkeypatch):
         model.rules_.to_json()
         == clone(model).set_params(n_trees=n_trees).fit(X, y).rules_.to_json()
     )
-    pool = candidates_for(X, y, n_trees=n_trees, inner_nodes=True, **search).pool
+    pool = find_in_rows(read_rows(X, y), n_trees=n_trees, inner_nodes=True, **search).pool
     assert settled_trees(pool, 0.9) == n_trees
     monkeypatch.setattr(sirus, "MAX_TREES", 1000)
     with pytest.warns(SolveLimitWarning, match="1000 trees would still not agree"):
