@@ -221,12 +221,12 @@ def test_parameters_are_those_promised():
         (SirusRegressor, {"p0": 1.0}, "p0 is 1.0; pass a share"),
         (SirusRegressor, {"ridge": 0.0}, "ridge is 0.0"),
         (SirusRegressor, {"ridge": "loo"}, "ridge is 'loo'"),
-        (SirusRegressor, {"n_trees": "auto"}, "set source='own'"),
         (
             SirusRegressor,
             {"n_trees": "auto", "source": "own", "generator": object()},
             "generator='forest'",
         ),
+        (RuleFitRegressor, {"n_trees": "auto", "source": "own"}, "set source='pool'"),
         (RuleFitRegressor, {"linear_terms": 2}, "linear_terms is 2"),
         (
             RuleFitRegressor,

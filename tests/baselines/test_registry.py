@@ -1,4 +1,5 @@
 import pytest
+from sklearn.datasets import make_regression
 
 from mossrules import MossClassifier, MossRegressor
 from mossrules.baselines.registry import (
@@ -55,3 +56,14 @@ def test_baselines_look_for_rules_as_a_model_does(kind):
     for method in found.values():
         assert method.max_rules == 7
         assert all(getattr(method, name) == getattr(model, name) for name in SEARCH_PARAMETERS)
+
+
+@pytest.mark.parametrize("kind", [MossRegressor, MossClassifier])
+def test_baselines_take_the_default_number_of_trees_of_a_model(kind):
+    """As "auto", which is what reports and comparisons hand on, they grow as many as it does."""
+    X, y = make_regression(60, 2, random_state=0)
+    y = y > 0 if kind is MossClassifier else y
+    model = kind(2, n_bins=4, gap=0.5).fit(X, y)
+    assert model.n_trees == "auto"
+    for method in baselines_like(model).values():
+        assert method.fit(X, y).pool_.n_trees == model.pool_.n_trees

@@ -8,7 +8,7 @@ descent.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class FireRegressor(BaselineRegressor):
         variant: Variant = "published",
         gamma: float = 1.1,
         fusion: float = 0.1,
-        n_trees: int = defaults.PLAIN_TREES,
+        n_trees: int | Literal["auto"] = defaults.PLAIN_TREES,
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.PLAIN_BINS,
         max_features: float = defaults.PLAIN_MAX_FEATURES,

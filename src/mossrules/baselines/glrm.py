@@ -13,7 +13,7 @@ two classes over n in place of the squares. Rules are those of a pool or come fr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -197,7 +197,7 @@ class GlrmRegressor(GeneratedRules, BaselineRegressor):
         refit: bool = True,
         beam_width: int = 1,
         max_length: int = 10,
-        n_trees: int = defaults.PLAIN_TREES,
+        n_trees: int | Literal["auto"] = defaults.PLAIN_TREES,
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.PLAIN_BINS,
         max_features: float = defaults.PLAIN_MAX_FEATURES,
@@ -294,7 +294,7 @@ class GlrmClassifier(GeneratedRules, BaselineClassifier):
         refit: bool = True,
         beam_width: int = 1,
         max_length: int = 10,
-        n_trees: int = defaults.PLAIN_TREES,
+        n_trees: int | Literal["auto"] = defaults.PLAIN_TREES,
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.PLAIN_BINS,
         max_features: float = defaults.PLAIN_MAX_FEATURES,

@@ -55,7 +55,7 @@ class LassoRules(Baseline):
 
     linear_terms: bool
     penalty: Penalty
-    n_trees: int
+    n_trees: int | Literal["auto"]
     n_bins: int
     linear_: Any  # LinearTerms; of more than two classes, a dict of them
     alpha_: Any
@@ -68,10 +68,17 @@ class LassoRules(Baseline):
         super().check_parameters()
         check_choice("linear_terms", self.linear_terms, (False, True))
         check_choice("penalty", self.penalty, get_args(Penalty))
+        if self.n_trees == "auto" and self.source == "own":
+            raise InvalidParameter(
+                "n_trees is 'auto', which is for forests, and source='own' boosts trees; pass a "
+                "number of trees, or set source='pool'."
+            )
         self._trees(seed=0)
 
     def _trees(self, seed: int) -> BoostedTrees:
-        return BoostedTrees(self.n_trees, self.tree_size, self.learning_rate, seed)
+        # With "auto" they are not grown, and only the other two parameters are looked at.
+        n_trees = defaults.PLAIN_TREES if self.n_trees == "auto" else self.n_trees
+        return BoostedTrees(n_trees, self.tree_size, self.learning_rate, seed)
 
     def _find_own(self, rows: Rows) -> Candidates:
         return find_in_rows(
@@ -125,8 +132,9 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         Rows over which the paper's variant takes a rule's mean target: all training rows or, as its
         authors do, the bootstrap sample of the first tree with the rule. The latter is noisy; it
         needs rows, the forest of "pool", and a seed.
-    n_trees : int, default=2000
-        Trees that candidates are taken from.
+    n_trees : int or "auto", default=2000
+        Trees that candidates are taken from; "auto", with `source="pool"`, is as in
+        `MossRegressor`.
     max_depth, n_bins, max_features, generator, random_state, n_jobs
         The search for candidates, as in `MossRegressor`; `n_bins` and the last two also for
         `source="own"`.
@@ -167,7 +175,7 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
         linear_terms: bool = False,
         penalty: Penalty = "smallest",
         means: Means = "all",
-        n_trees: int = defaults.PLAIN_TREES,
+        n_trees: int | Literal["auto"] = defaults.PLAIN_TREES,
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.PLAIN_BINS,
         max_features: float = defaults.PLAIN_MAX_FEATURES,
@@ -337,7 +345,7 @@ random_state, n_jobs
         *,
         linear_terms: bool = False,
         penalty: Penalty = "smallest",
-        n_trees: int = defaults.PLAIN_TREES,
+        n_trees: int | Literal["auto"] = defaults.PLAIN_TREES,
         max_depth: int = defaults.MAX_DEPTH,
         n_bins: int = defaults.PLAIN_BINS,
         max_features: float = defaults.PLAIN_MAX_FEATURES,

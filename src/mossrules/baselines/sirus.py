@@ -59,12 +59,10 @@ class FrequentRules(Baseline):
         super().check_parameters()
         if self.p0 is not None and check_number("p0", self.p0, minimum=0.0) >= 1:
             raise InvalidParameter(f"p0 is {self.p0!r}; pass a share of the trees in [0, 1).")
-        if self.n_trees == "auto" and (
-            self.source == "pool" or not isinstance(self.generator, str)
-        ):
+        if self.n_trees == "auto" and not isinstance(self.generator, str):
             raise InvalidParameter(
-                "n_trees is 'auto', which is for a forest of SIRUS's own; pass a number of trees, "
-                "or set source='own' and generator='forest'."
+                "n_trees is 'auto', and the trees of another generator are given; pass a number "
+                "of trees, or set generator='forest'."
             )
 
     def _find_own(self, rows: Rows) -> Candidates:
@@ -101,8 +99,9 @@ class SirusRegressor(FrequentRules, BaselineRegressor):
         best on rows left out of ten folds, as in the R package. "gcv", generalised
         cross-validation, comes close to it without rows, so it works in `fit_candidates` too.
     n_trees : int or "auto", default=2000
-        Trees of the forest. "auto", with `source="own"`, is as published: as many thousands as are
-        needed until two forests would have 95 % of their rules in common.
+        Trees of the forest. "auto" is as in `MossRegressor`; with `source="own"` it is as
+        published: as many thousands as are needed until two forests would have 95 % of their rules
+        in common.
     max_depth, n_bins, max_features, generator, random_state, n_jobs
         The search for candidates, as in `MossRegressor`.
     source : {"pool", "own"}, default="pool"
