@@ -20,17 +20,28 @@ from mossrules._common import Clock, check_integer
 from mossrules._deprecated import Renamed
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.chunks import resolve_n_jobs
-from mossrules.data.content_order import CONTENT
+from mossrules.data.content_order import CONTENT, Numbering
 from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter
 from mossrules.progress import telling
 
-__all__ = ["EvaluationProgress", "FoldRun", "Listener", "Split", "split_rows"]
+__all__ = ["Dealt", "EvaluationProgress", "FoldRun", "Listener", "Split", "split_rows"]
 
 Result = TypeVar("Result")
 Split = tuple[IntArray, IntArray]  # positions, among the rows to learn from, to train and to test
 
 MIN_ROWS = 2  # of a test set: R2 of a single row is not defined
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """A number of folds for `cv`, dealt out by a numbering that the rows themselves may not have.
+
+    Methods that are evaluated apart are then tested on the same rows.
+    """
+
+    folds: Any  # a number, or any other `cv`, which no numbering changes
+    numbering: Numbering
 
 
 def split_rows(
@@ -46,6 +57,10 @@ def split_rows(
 
     A splitter of scikit-learn, or pairs of positions, refer to rows in the order given.
     """
+    if isinstance(cv, Dealt):
+        numbered = rows.numbered(cv.numbering)
+        splits = split_rows(numbered, cv.folds, groups, fewer=fewer, stratify=stratify)
+        return _renumbered(splits, numbered, rows)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         folds = check_integer("cv", cv, minimum=2)
         if groups is None:
@@ -66,6 +81,14 @@ def split_rows(
             f"The number of folds in cv is {len(splits)}; stability needs at least two."
         )
     return splits
+
+
+def _renumbered(splits: list[Split], numbered: Rows, rows: Rows) -> list[Split]:
+    """Return the splits of rows in one numbering as those of the same rows in another."""
+    where = np.empty(len(rows.origin), dtype=np.int64)
+    # Repetitions of a row are alike: the first of one numbering is the first of the other.
+    where[np.argsort(numbered.origin, kind="stable")] = np.argsort(rows.origin, kind="stable")
+    return [(np.sort(where[train]), np.sort(where[test])) for train, test in splits]
 
 
 def _by_first_row(target: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from mossrules import defaults
 from mossrules._common import Clock, cached_property, check_listener, check_number
 from mossrules._typing import FloatArray
 from mossrules.candidates.rules import Rule
-from mossrules.candidates.search import Candidates, resolve_seed
+from mossrules.candidates.search import Candidates, numbering_of, resolve_seed
 from mossrules.data.labels import python_label
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import Table, take_rows
@@ -124,6 +124,7 @@ def evaluate_frontier(
     estimator.check_parameters()
     shares = read_shares(points, estimator.settings().floor)
     settings, rows = _read_rows(estimator, X, y, sample_weight)
+    rows = rows.numbered(numbering_of(settings.search.get("generator")))  # which folds go by too
     return cross_validate(
         settings.but(gap=gap, n_jobs=n_jobs),
         rows,

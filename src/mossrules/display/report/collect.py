@@ -21,6 +21,7 @@ from mossrules._deprecated import old_parameters
 from mossrules._provenance import provenance
 from mossrules.baselines.registry import BASELINES, baselines_like
 from mossrules.candidates.rules import Rule
+from mossrules.candidates.search import numbering_of
 from mossrules.data.labels import read_labels
 from mossrules.data.table import Table, finite_numbers, read_weights, split_column
 from mossrules.display.report.data import (
@@ -38,7 +39,7 @@ from mossrules.display.report.data import (
 from mossrules.estimators import MossClassifier, MossRegressor
 from mossrules.evaluation import Evaluation, evaluate, evaluate_frontier
 from mossrules.evaluation.agreement import Identity, key_of_each, keys
-from mossrules.evaluation.folds import EvaluationProgress
+from mossrules.evaluation.folds import Dealt, EvaluationProgress
 from mossrules.evaluation.frontier_evaluation import FrontierEvaluation, standard_error
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint
@@ -346,7 +347,10 @@ class _Folds:
                 )
             methods = baselines_like(model)
         listen = self._listener("comparing with other methods")
-        comparison = evaluate(methods, self.X, self.y, progress=listen, **self.options)
+        # The trade-off's folds go by the numbers that rows have for the source of its rules.
+        same = Dealt(self.options["cv"], numbering_of(model.generator))
+        options = {**self.options, "cv": same}
+        comparison = evaluate(methods, self.X, self.y, progress=listen, **options)
         return [_baseline(comparison, evaluation, name) for name in comparison.methods]
 
     def _listener(self, stage: str) -> Callable[[EvaluationProgress], None]:
