@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mossrules import MossClassifier, MossRegressor
+from mossrules import MossClassifier, MossRegressor, Rule
+from mossrules.candidates.rules import Range
+from mossrules.constraints import MustInclude
 from mossrules.learning.squared_error import RIDGES, best_ridge, refit_weights
-from mossrules.learning.tidy import drop_dependent, drop_idle, importances
+from mossrules.learning.tidy import drop_dependent, drop_idle, importances, required_first
 from mossrules.solver.kernels.linalg import signed_weights
 from mossrules.statistics import Statistics
 from support.model_cases import wild_table
@@ -99,6 +101,25 @@ def test_the_ridge_of_the_refit_is_that_of_least_generalised_cross_validation(se
     w, a = refit_weights(statistics, np.arange(6), None, 2.5)
     np.testing.assert_allclose(w, np.linalg.solve(Mc.T @ Mc + 2.5 * np.eye(6), Mc.T @ y))
     assert a == pytest.approx(-M.mean(axis=0) @ w)
+
+
+@pytest.mark.parametrize("estimator", [MossRegressor, MossClassifier])
+def test_a_required_rule_stays_whatever_it_adds(estimator):
+    """Others of no effect leave."""
+    X = {"a": [False, False, True, True] * 10, "b": [False, True] * 20}
+    y = np.array([1, 1, 0, 0] + [0, 0, 1, 1] * 9)
+    assert estimator(2, max_depth=1, n_trees=20).fit(X, y).rules_.texts == ["a is true"]
+    for required in (Rule.of([Range("b", low=2)]), Rule.of([Range("b", high=1)])):
+        model = estimator(2, max_depth=1, n_trees=20, constraints=MustInclude(required)).fit(X, y)
+        assert model.rules_.rules[1] == required
+        assert abs(model.rules_.weights[1]) < 0.01 * model.rules_.weights[0]
+
+
+def test_of_rules_that_express_each_other_the_required_one_stays():
+    """Though it is in fewer trees."""
+    M = np.array([[1, 1], [1, 1], [0, 0], [0, 0.0]])
+    counts = required_first(np.array([9, 5]), np.array([False, True]))
+    assert drop_dependent(centred(M), np.array([0.5, 0.5]), counts).tolist() == [1]
 
 
 TRUSTED = {

@@ -26,11 +26,11 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 
-from mossrules._typing import FloatArray, IntArray
+from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.constraints.compile import apply_constraints, check_constraints
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.objective import Objective, Score, no_rules
-from mossrules.learning.tidy import drop_dependent, drop_idle
+from mossrules.learning.tidy import drop_dependent, drop_idle, required_first
 from mossrules.model.calibration import Calibration
 from mossrules.model.ruleset import RuleSet
 from mossrules.solver.problems.logistic import GAMMA_INFORMATION, LogisticProblem
@@ -150,7 +150,8 @@ class LogLoss(Objective):
             return support, None
         if refit:
             if self.min_importance:
-                support = self._tidy(patterns, support, problem.signs)
+                required = np.isin(support, problem.fixed_in)
+                support = self._tidy(patterns, support, problem.signs, required)
             log_odds = self._refitted(patterns, support, problem.signs)
         else:
             # The solver's ridge is on weights of columns v_i; on those of 0 and 1 it is 1/v_i^2.
@@ -168,18 +169,29 @@ class LogLoss(Objective):
         ridge = given if isinstance(given, float | int) else REFIT_RIDGE
         return refit_log_odds(patterns, support, signs, ridge)
 
-    def _tidy(self, patterns: Patterns, support: IntArray, signs: IntArray | None) -> IntArray:
-        """Return the chosen rules without those that others express and those that hardly count."""
-        support = self.with_direction(patterns.values, support)
+    def _tidy(
+        self,
+        patterns: Patterns,
+        chosen: IntArray,
+        signs: IntArray | None,
+        required: BoolArray,
+    ) -> IntArray:
+        """Return the chosen rules without those that others express and those that hardly count.
+
+        Those that constraints require stay, whatever they add.
+        """
+        support = self.with_direction(patterns.values, chosen)
         C = _centred_products(patterns.collapsed(support))
         w = refit_log_odds(patterns, support, signs).weights
-        independent = drop_dependent(C, w, patterns.counts[support])
+        counts = required_first(patterns.counts[support], np.isin(support, chosen[required]))
+        independent = drop_dependent(C, w, counts)
         kept, C = support[independent], C[np.ix_(independent, independent)]
 
         def fit(positions: IntArray) -> FloatArray:
             return self._refitted(patterns, kept[positions], signs).weights
 
-        return kept[drop_idle(C, patterns.n, fit, self.min_importance)[0]]
+        tidy = kept[drop_idle(C, patterns.n, fit, self.min_importance)[0]]
+        return np.union1d(tidy, chosen[required])
 
     def score(
         self,

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.metrics import mean_squared_error, r2_score
 
-from mossrules._typing import FloatArray, IntArray
+from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.constraints.compile import apply_constraints, check_constraints
 from mossrules.learning.objective import Objective, Score, no_rules
-from mossrules.learning.tidy import drop_dependent, drop_idle
+from mossrules.learning.tidy import drop_dependent, drop_idle, required_first
 from mossrules.model.ruleset import RuleSet
 from mossrules.solver.kernels.linalg import signed_weights, solve_in_order
 from mossrules.solver.problems.squared import Problem
@@ -165,9 +165,8 @@ class SquaredError(Objective):
     ) -> RuleSet:
         """Return the chosen rules with what each adds to a prediction, in the target's units."""
         statistics, support = candidates.statistics, solution.support
-        signs = None if problem is None else problem.signs
         if refit:
-            support, w, a = self._refit(statistics, support, signs)
+            support, w, a = self._refit(statistics, support, problem)
         elif isinstance(problem, Problem):
             # The solver weighs columns of its own: those of the problem, which may be scaled.
             factors = self.factors(statistics.counts)
@@ -185,27 +184,40 @@ class SquaredError(Objective):
         )
 
     def _refit(
-        self, statistics: Statistics, support: IntArray, signs: IntArray | None
+        self, statistics: Statistics, support: IntArray, problem: SelectionProblem | None
     ) -> tuple[IntArray, FloatArray, float]:
         """Return the rules that stay, their weights and the intercept."""
+        signs = None if problem is None else problem.signs
         if self.min_importance:
-            support = self._tidy(statistics, support, signs)
+            required = np.isin(support, () if problem is None else problem.fixed_in)
+            support = self._tidy(statistics, support, signs, required)
         ridge = self._ridge(statistics, support, signs)
         return support, *refit_weights(statistics, support, signs, ridge)
 
-    def _tidy(self, statistics: Statistics, support: IntArray, signs: IntArray | None) -> IntArray:
-        """Return the chosen rules without those that others express and those that hardly count."""
-        support = self.with_direction(statistics.values, support)
+    def _tidy(
+        self,
+        statistics: Statistics,
+        chosen: IntArray,
+        signs: IntArray | None,
+        required: BoolArray,
+    ) -> IntArray:
+        """Return the chosen rules without those that others express and those that hardly count.
+
+        Those that constraints require stay, whatever they add.
+        """
+        support = self.with_direction(statistics.values, chosen)
         C, _ = _products(statistics, support)
         w, _ = refit_weights(statistics, support, signs)
-        kept = support[drop_dependent(C, w, statistics.counts[support])]
+        counts = required_first(statistics.counts[support], np.isin(support, chosen[required]))
+        kept = support[drop_dependent(C, w, counts)]
 
         def fit(positions: IntArray) -> FloatArray:
             some = kept[positions]
             return refit_weights(statistics, some, signs, self._ridge(statistics, some, signs))[0]
 
         C, _ = _products(statistics, kept)
-        return kept[drop_idle(C, statistics.n, fit, self.min_importance)[0]]
+        tidy = kept[drop_idle(C, statistics.n, fit, self.min_importance)[0]]
+        return np.union1d(tidy, chosen[required])
 
     def _ridge(self, statistics: Statistics, support: IntArray, signs: IntArray | None) -> float:
         if self.refit_ridge == "auto" and len(support):

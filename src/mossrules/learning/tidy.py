@@ -19,10 +19,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mossrules._typing import FloatArray, IntArray
+from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.solver.kernels.linalg import solve_in_order
 
-__all__ = ["drop_dependent", "drop_idle", "importances"]
+__all__ = ["drop_dependent", "drop_idle", "importances", "required_first"]
 
 # A column counts as a combination of others when less than this share of its square is left; sums
 # over rows are exact up to about 1e-12 of it.
@@ -49,6 +49,11 @@ def drop_dependent(C: FloatArray, w: FloatArray, counts: IntArray) -> IntArray:
             w[np.abs(w) <= least] = 0.0  # another one that came to zero at the same time
             del kept[leaving]
     return np.sort(np.array(kept, dtype=np.int64))
+
+
+def required_first(counts: IntArray, required: BoolArray) -> IntArray:
+    """Return counts with which `drop_dependent` keeps the required rules before all others."""
+    return np.where(required, counts.max(initial=0) + 1, counts)
 
 
 def _circuit(C: FloatArray, columns: list[int]) -> FloatArray | None:
