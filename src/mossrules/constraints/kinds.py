@@ -232,6 +232,9 @@ class _OfRules(_OfSeveral):
 class MustInclude(_OfRules):
     """These rules have to be in the rule set, whatever they add to the fit.
 
+    One that the fit would turn against its own rows stays with an effect of 0, unless directions
+    are "free".
+
     A rule that no tree has found is a candidate all the same, with a tree frequency of 0.
 
     Parameters
