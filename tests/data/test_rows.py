@@ -201,7 +201,8 @@ def test_statistics_of_files_are_those_of_a_dense_matrix(tmp_path, frame):
     """Cuts are quantiles and G is M'M, as NumPy has them of all rows at once."""
     table = frame[["number", "small", "y"]].fillna({"number": 9.5})
     table.to_parquet(tmp_path / "data.parquet", row_group_size=41)
-    found = candidates_for(tmp_path / "data.parquet", "y", n_trees=30, n_bins=4)
+    how = {"n_trees": 30, "n_bins": 4, "cuts": "quantile"}
+    found = candidates_for(tmp_path / "data.parquet", "y", **how)
     for cut, share in zip(found.binning["number"].cuts, (0.25, 0.5, 0.75), strict=True):
         below = np.quantile(table["number"], share, method="inverted_cdf")
         assert below <= cut < table["number"][table["number"] > below].min()

@@ -11,7 +11,10 @@ from mossrules import MossRegressor, evaluate_frontier
 from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 
-STEPS = [1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5]
+STEPS = {
+    "each": [20.0 ** (-i / 10) for i in range(11)],  # in equal ratios, from 1 to a twentieth
+    "sum": [1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5],
+}
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +36,21 @@ def model(diabetes):
     return auto().fit(*diabetes)
 
 
-def test_the_share_follows_from_the_stated_rule(model):
+@pytest.mark.parametrize("floor", ["each", "sum"])
+def test_the_share_follows_from_the_stated_rule(diabetes, floor):
     """The most stable share whose mean R2 is within one standard error of the best, by hand."""
+    model = auto(floor=floor).fit(*diabetes)
     table = model.evaluation_.frame()
-    np.testing.assert_allclose(table["share"], STEPS)
+    np.testing.assert_allclose(table["share"], STEPS[floor])
     best = table["r2"].idxmax()
     within = table["r2"] >= table["r2"][best] - table["r2_se"][best]
     expected = table["share"][within].max()
     assert model.evaluation_.choose().share == expected
     largest = model.problem_.max_stability_unlimited
-    assert model.problem_.min_stability == int(np.ceil(expected * largest * (1 - 1e-12)))
+    asked = int(np.ceil(expected * largest * (1 - 1e-12)))
+    counts = model.pool_.counts
+    least = asked if floor == "sum" else counts[counts >= asked].min()
+    assert model.problem_.min_stability == least
 
 
 def test_the_model_is_that_of_the_share_on_all_rows(diabetes, model):
@@ -57,7 +65,7 @@ def test_the_model_is_that_of_the_share_on_all_rows(diabetes, model):
 
 def test_the_evaluation_is_that_of_evaluate_frontier(diabetes, model):
     """What led to the choice can be had without it."""
-    again = evaluate_frontier(auto(stability="high"), *diabetes, cv=5, points=STEPS)
+    again = evaluate_frontier(auto(stability="high"), *diabetes, cv=5, points=11)
     pd.testing.assert_frame_equal(model.evaluation_.frame(), again.frame())
     assert model.evaluation_.n_folds == 5
 
@@ -158,9 +166,8 @@ def test_wrong_folds_are_refused(diabetes, cv):
 
 def test_a_validation_that_runs_out_of_time_says_so(diabetes):
     """Searches that were cut off are counted in a warning at the line that called fit."""
-    hasty = MossRegressor(
-        12, stability="auto", cv=2, n_trees=100, gamma=10.0, gap=0.0, time_limit=0.05
-    )
+    hard = {"n_trees": 200, "gamma": 10.0, "shrinkage": "equal", "gap": 0.0}
+    hasty = MossRegressor(12, stability="auto", cv=2, **hard, time_limit=0.05)
     with pytest.warns(SolveLimitWarning) as caught:
         hasty.fit(*diabetes)
     words = [str(each.message) for each in caught]

@@ -5,7 +5,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from mossrules import FittedEnsemble, MossRegressor, defaults, estimators, find_candidates
+from mossrules import FittedEnsemble, MossRegressor, estimators, find_candidates
 from mossrules.estimators import base, candidates_for, search_parameters
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 from mossrules.learning import fit as steps
@@ -67,22 +67,26 @@ def test_an_estimator_says_how_it_searches(diabetes, candidates):
     """The parameters of the search, taken from an estimator, find what it would find."""
     model = MossRegressor(3, stability=0.5, **SEARCH)
     assert search_parameters(model) == {
-        **SEARCH, "generator": defaults.GENERATOR, "n_jobs": None, "cuts": defaults.CUTS
+        **steps.SEARCH, **SEARCH, "n_jobs": None
     }  # fmt: skip
     assert candidates_for(*diabetes, **search_parameters(model)).pool == candidates.pool
 
 
-def test_inner_nodes_are_candidates_if_asked_for(diabetes, candidates):
+def test_inner_nodes_are_candidates_by_default(diabetes):
     """Rules of one condition join those of the leaves, which are found as often as before."""
-    model = MossRegressor(5, inner_nodes=True, **SEARCH).fit(*diabetes)
-    assert model.pool_ == candidates_for(*diabetes, inner_nodes=True, **SEARCH).pool
+    search = {**SEARCH, "max_overlap": None}  # else inner nodes stand for leaves like them
+    model, plain = (
+        MossRegressor(5, **search, **of_leaves).fit(*diabetes)
+        for of_leaves in ({}, {"inner_nodes": False})
+    )
+    assert model.pool_ == candidates_for(*diabetes, inner_nodes=True, **search).pool
     found = dict(zip(model.pool_.rules, model.pool_.counts.tolist(), strict=True))
-    leaves = dict(zip(candidates.pool.rules, candidates.pool.counts.tolist(), strict=True))
+    leaves = dict(zip(plain.pool_.rules, plain.pool_.counts.tolist(), strict=True))
     assert {len(rule.conditions) for rule in found.keys() - leaves.keys()} == {1}
     # A leaf may have a single condition too, as inner nodes have: it is found more often then.
     for rule, count in leaves.items():
         assert found[rule] == count or (len(rule.conditions) == 1 and found[rule] > count)
-    assert search_parameters(MossRegressor(inner_nodes=True))["inner_nodes"] is True
+    assert search_parameters(MossRegressor())["inner_nodes"] is True
 
 
 def test_sharing_candidates_reads_no_rows(candidates, monkeypatch):
@@ -172,7 +176,8 @@ def test_wrong_parameters_are_refused_before_choosing(candidates):
 
 def test_a_warning_points_to_the_caller(diabetes, candidates):
     """The line that asked for too little time is the one that is named."""
-    hasty = MossRegressor(15, stability=0.5, gamma=10.0, gap=0.0, time_limit=0.02, **SEARCH)
+    hard = {"stability": 0.01, "shrinkage": "equal", "gamma": 10.0, "gap": 0.0}
+    hasty = MossRegressor(15, **hard, time_limit=0.02, **SEARCH)
     for fit in (lambda: hasty.fit(*diabetes), lambda: hasty.fit_candidates(candidates)):
         with pytest.warns(SolveLimitWarning) as caught:
             fit()

@@ -26,7 +26,7 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from mossrules import FittedEnsemble, MossRegressor, defaults
+from mossrules import FittedEnsemble, MossRegressor
 from mossrules.exceptions import InvalidFile, MissingColumns, MossError
 
 
@@ -71,10 +71,13 @@ def test_clones_and_copies_do_the_same(diabetes):
 def test_parameters_are_those_promised():
     """Names and defaults of the constructor are the documented ones."""
     assert MossRegressor().get_params() == {
-        "max_rules": 15, "stability": 0.8, "cv": 5, "ties": "keep", "gamma": "auto",
-        "n_trees": 2000, "max_depth": 2, "n_bins": 8, "max_features": 0.5, "inner_nodes": False,
-        "generator": defaults.GENERATOR, "solver": "auto", "gap": 1e-3, "time_limit": 60.0,
-        "refit": True, "constraints": None, "random_state": None, "n_jobs": None, "verbose": 0,
+        "max_rules": 15, "stability": 0.1, "floor": "each", "cv": 5, "ties": "keep",
+        "directions": "own", "shrinkage": "frequency", "intercept": "chosen", "gamma": "auto",
+        "n_trees": "auto", "max_depth": 2, "n_bins": 8, "cuts": "round", "max_features": 1 / 3,
+        "inner_nodes": True, "max_overlap": 0.6, "min_coverage": 0.01, "min_tree_frequency": 0,
+        "generator": "forest", "solver": "auto", "gap": 1e-3, "time_limit": 60.0,
+        "refit": True, "refit_ridge": "auto", "min_importance": 0.01, "constraints": None,
+        "random_state": None, "n_jobs": None, "verbose": 0,
     }  # fmt: skip
 
 

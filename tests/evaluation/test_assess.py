@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 from mossrules import MossClassifier, MossRegressor, RuleSet
 from mossrules.baselines import SirusRegressor
 from mossrules.data.rows import read_rows
+from mossrules.defaults import PAPER_WAY
 from mossrules.evaluation import Assessment, MethodTrust, assess
 from mossrules.evaluation.refits import read_groups, refit_splits
 from mossrules.exceptions import InvalidFile, InvalidParameter, UnsupportedType
@@ -223,8 +224,8 @@ def test_the_same_rules_every_time_are_at_every_bound(diabetes):
 def test_effects_against_their_rows_idle_and_dependent_rules_are_counted(diabetes):
     """A rule with its effect turned round, and its complement with next to no effect."""
     X, y = diabetes
-    stump = MossRegressor(2, max_depth=1, n_trees=10, n_bins=2, max_features=1.0).fit(X[["bmi"]], y)
-    rules = stump.rules_
+    how = {**PAPER_WAY, "max_depth": 1, "n_bins": 2, "max_features": 1.0}
+    rules = MossRegressor(2, n_trees=10, **how).fit(X[["bmi"]], y).rules_
     assert len(rules) == 2  # a rule and its complement
     up = next(i for i, text in enumerate(rules.texts) if ">" in text)
     weights = np.full(2, -20.0)  # against the rows of bmi > ...

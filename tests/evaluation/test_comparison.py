@@ -18,7 +18,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from mossrules import FittedEnsemble, MossRegressor, RuleSet, find_candidates
+from mossrules import FittedEnsemble, MossRegressor, RuleSet, defaults, find_candidates
 from mossrules import evaluation as evaluation_room
 from mossrules.baselines import FireRegressor, GlrmRegressor, RuleFitRegressor, SirusRegressor
 from mossrules.evaluation import (
@@ -41,6 +41,11 @@ from mossrules.solver import Status, solve
 from mossrules.stability import empirical_stability, nogueira
 
 QUICK = {"n_trees": 30, "random_state": 2}
+# With which MOSS looks for what baselines look for.
+PLAIN = {
+    "cuts": defaults.PLAIN_CUTS, "max_features": defaults.PLAIN_MAX_FEATURES,
+    "inner_nodes": False, "max_overlap": None, "min_coverage": 0,
+}  # fmt: skip
 TIMES = ["seconds", "search_seconds"]
 
 
@@ -151,22 +156,25 @@ def test_candidates_are_found_once_per_fold_and_search(diabetes, monkeypatch):
     original = methods.find_in_rows
 
     def counted(rows, **parameters):
-        calls[parameters["n_trees"], parameters["random_state"]] += 1
+        calls[parameters["cuts"], parameters["random_state"]] += 1
         return original(rows, **parameters)
 
     monkeypatch.setattr(methods, "find_in_rows", counted)
     models = {
-        "high": MossRegressor(3, **QUICK),
+        "default": MossRegressor(3, **QUICK),
         "share": MossRegressor(5, stability=0.8, n_jobs=1, **QUICK),
+        "plain": MossRegressor(3, **PLAIN, **QUICK),
         "SIRUS": SirusRegressor(3, **QUICK),
         "FIRE": FireRegressor(3, **QUICK),
         "GLRM": GlrmRegressor(3, **QUICK),
         "another seed": MossRegressor(3, n_trees=30, random_state=3),
     }
     found = evaluate(models, *diabetes, cv=3).frame()
-    assert calls == {(30, 2): 3, (30, 3): 3}
+    assert calls == {("round", 2): 3, ("quantile", 2): 3, ("round", 3): 3}
     times = found.pivot_table(index="fold", columns="method", values="search_seconds")
-    assert (times["high"] == times.drop(columns="another seed").T).all(axis=None)
+    assert (times["default"] == times["share"]).all()
+    for other in ("SIRUS", "FIRE", "GLRM"):
+        assert (times["plain"] == times[other]).all()
 
 
 def test_a_generator_gives_all_that_have_it_one_seed(diabetes):
@@ -205,7 +213,7 @@ def test_threads_and_order_change_nothing(diabetes):
 
 @pytest.mark.parametrize("kind", ["dict", "polars", "pyarrow", "array", "lists", "column"])
 def test_tables_of_any_kind(diabetes, kind):
-    """Each kind of table, and a target in it, gives what arrays give."""
+    """Each kind of table, and a target in it, gives what a frame gives, or one without names."""
     X, y = (each[:60] for each in diabetes)
     kinds = {
         "dict": (X.to_dict("list"), y),
@@ -218,6 +226,8 @@ def test_tables_of_any_kind(diabetes, kind):
     models = {"MOSS": MossRegressor(2, n_trees=5, n_bins=10, stability=0.9), "ridge": Ridge()}
     if kind in ("dict", "pyarrow"):  # which scikit-learn does not read as arrays of numbers
         models.pop("ridge")
+    if kind in ("array", "lists"):  # where columns are told apart by what they hold
+        X = X.set_axis(range(X.shape[1]), axis="columns")
     expected = evaluate({name: models[name] for name in models}, X, y, cv=2)
     found = evaluate(models, *kinds[kind], cv=2)
     np.testing.assert_allclose(found.frame()["r2"], expected.frame()["r2"], rtol=1e-9)
@@ -307,7 +317,7 @@ def test_rows_can_be_prepared_by_what_the_training_rows_say(diabetes, monkeypatc
         methods, "find_in_rows", lambda *a, **b: searches.append(1) or original(*a, **b)
     )
     models = {
-        "MOSS": MossRegressor(3, **QUICK),
+        "MOSS": MossRegressor(3, **PLAIN, **QUICK),
         "SIRUS": SirusRegressor(3, **QUICK),
         "line": LinearRegression(),
     }
@@ -411,7 +421,7 @@ def test_the_identity_of_rules_reaches_every_measure(diabetes):
 def test_rules_that_only_read_differently_are_counted(diabetes):
     """Nogueira's measure is there although there are more texts than rules of bins."""
     X, y = diabetes
-    stump = MossRegressor(1, n_trees=1, max_depth=1, n_bins=2)
+    stump = MossRegressor(1, n_trees=1, max_depth=1, n_bins=2, cuts="quantile")
     found = evaluate({"stump": stump}, X[["s5"]], y, cv=5, identity="thresholds")
     texts = {each.texts[0] for each in found.rule_sets("stump")}
     assert len(texts) > found.n_candidates("stump")

@@ -417,7 +417,7 @@ def test_progress_is_told(diabetes, capsys):
 
 def test_all_folds_share_one_limit_of_time(diabetes):
     """When the time is over, choices stop with what they have, and are counted."""
-    hard = MossRegressor(12, n_trees=100, gamma=10.0)
+    hard = MossRegressor(12, n_trees=100, gamma=10.0, floor="sum", shrinkage="equal")
     found = evaluate_frontier(
         hard, *diabetes, cv=4, points=[0.8, 0.6, 0.5], gap=0.0, time_limit=1.0
     )
@@ -492,7 +492,7 @@ def test_names_are_where_they_were_promised():
 def test_rules_that_only_read_differently_are_counted(diabetes):
     """Nogueira's measure is there although there are more texts than rules of bins."""
     X, y = diabetes
-    stump = MossRegressor(1, n_trees=1, max_depth=1, n_bins=2)
+    stump = MossRegressor(1, n_trees=1, max_depth=1, n_bins=2, cuts="quantile")
     found = evaluate_frontier(stump, X[["s5"]], y, cv=5, points=[1.0], identity="thresholds")
     assert len({each.texts[0] for each in found.rule_sets(0)}) > found.n_candidates
     assert found.points[0].nogueira.identity == "thresholds"

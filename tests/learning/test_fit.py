@@ -8,16 +8,24 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from mossrules import MossClassifier, MossRegressor
+from mossrules import MossClassifier, MossRegressor, defaults
 from mossrules.candidates.search import Candidates
 from mossrules.data.rows import read_rows
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.fit import Settings, build_problem, choose_rules, fit_rules
+from mossrules.learning.fit import SEARCH, Settings, build_problem, choose_rules, fit_rules
 from mossrules.learning.log_loss import LogLoss
 from mossrules.learning.squared_error import SquaredError
 from mossrules.solver import Solution
 
 QUICK = {"n_trees": 50, "random_state": 0}
+# An objective is the paper's, and a search plain, where nothing else is asked for.
+WEIGHTS = {
+    "directions": defaults.DIRECTIONS,
+    "shrinkage": defaults.SHRINKAGE,
+    "intercept": defaults.INTERCEPT,
+    "min_importance": defaults.MIN_IMPORTANCE,
+    "refit_ridge": defaults.REFIT_RIDGE,
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +38,8 @@ def diabetes():
 def test_the_steps_give_what_the_estimator_gives(diabetes):
     """Rules, weights and certificate are those of `MossRegressor`, bit for bit."""
     rows, X, y = diabetes
-    settings = Settings(SquaredError(), max_rules=5, search=QUICK, target="target")
+    search = {**SEARCH, **QUICK}
+    settings = Settings(SquaredError(**WEIGHTS), max_rules=5, search=search, target="target")
     fitted, model = fit_rules(rows, settings), MossRegressor(5, **QUICK).fit(X, y)
     assert fitted.rules == model.rules_
     assert fitted.solution.bound == model.solution_.bound
@@ -41,8 +50,8 @@ def test_another_loss_is_another_objective():
     """The same steps with `LogLoss` are those of `MossClassifier`."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     rows = read_rows(X, y, of_classes=True).one_vs_rest(1)
-    search = {**QUICK, "patterns": True}
-    settings = Settings(LogLoss(1), max_rules=4, search=search, target="target")
+    search = {**SEARCH, **QUICK, "patterns": True}
+    settings = Settings(LogLoss(1, **WEIGHTS), max_rules=4, search=search, target="target")
     assert fit_rules(rows, settings).rules == MossClassifier(4, **QUICK).fit(X, y).rules_
 
 
@@ -57,11 +66,11 @@ def test_progress_hears_of_candidates_and_of_the_solution(diabetes):
 def test_another_point_of_the_trade_off_shares_candidates_and_frontiers(diabetes):
     """`at` finds no rules anew, and leaves the fit as it was."""
     fitted = fit_rules(diabetes[0], Settings(SquaredError(), 5, search=QUICK))
-    looser = fitted.at(stability=0.5)
-    assert looser.candidates is fitted.candidates
-    assert looser.frontiers is fitted.frontiers
-    assert looser.solution.loss < fitted.solution.loss
-    assert looser.settings == replace(fitted.settings, stability=0.5)
+    stricter = fitted.at(stability=0.5)
+    assert stricter.candidates is fitted.candidates
+    assert stricter.frontiers is fitted.frontiers
+    assert stricter.solution.loss > fitted.solution.loss
+    assert stricter.settings == replace(fitted.settings, stability=0.5)
 
 
 def test_auto_is_found_by_what_was_given(diabetes):

@@ -55,7 +55,7 @@ def test_what_is_drawn_is_the_data(evaluation):
     frame = display.frame()
     labels = list(display.artists_)
     line = display.artists_[labels[0]]
-    assert labels[0] == "stability targets from 100% to 50% of the maximum"
+    assert labels[0] == "stability targets from 100% to 5% of the maximum"
     np.testing.assert_array_equal(line.get_xdata(), frame["stability"])
     np.testing.assert_array_equal(line.get_ydata(), frame["r2"])
     stablest = display.artists_["stability only"]
