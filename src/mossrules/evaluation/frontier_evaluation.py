@@ -137,13 +137,13 @@ class FrontierEvaluation:
     >>> evaluation = evaluate_frontier(model, X, y, cv=3, points=[1, 0.5, 0.2])
     >>> evaluation.frame(backend="pandas")[["share", "r2", "dice", "rules"]].round(2)
        share    r2  dice  rules
-    0    1.0  0.82  0.57   2.33
-    1    0.5  0.99  0.56   3.00
-    2    0.2  0.98  0.44   3.00
+    0    1.0  0.96  0.27   2.33
+    1    0.5  0.97  0.60   2.67
+    2    0.2  0.99  0.56   3.00
     >>> evaluation.choose()
-    EvaluatedPoint(share 0.5: R2 0.989 +- 0.009, Dice 0.556, 3 rules)
+    EvaluatedPoint(share 0.5: R2 0.974 +- 0.012, Dice 0.600, 2.67 rules)
     >>> evaluation.results[0][1].rules.texts  # of the first fold, at the second point
-    ['age > 40 and smoker is true', 'age <= 40 and smoker is false', 'smoker is true']
+    ['smoker is true', 'age > 40']
     """
 
     points: tuple[EvaluatedPoint, ...]
