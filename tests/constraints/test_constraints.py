@@ -24,6 +24,7 @@ from mossrules.constraints import (
     apply_constraints,
     check_constraints,
 )
+from mossrules.defaults import PAPER_WAY
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.learning.stability_levels import at_stability, stability_floors
 from mossrules.solver import Options, Problem, Status, solve
@@ -147,14 +148,13 @@ def test_each_rule_goes_its_own_way_and_none_better_do(few, share):
 
 
 def test_a_rule_that_would_go_against_its_rows_adds_nothing(diabetes):
-    """Without the constraint some do, with it none, in the refit as in the search."""
-    plain, own = (
-        MossRegressor(12, stability=0.8, n_trees=60, constraints=each, random_state=0).fit(
-            *diabetes
-        )
-        for each in (None, OwnDirection())
+    """Where directions are free some do, under the constraint none, nor by default."""
+    free = {**PAPER_WAY, "stability": 0.8, "max_features": 0.5}
+    plain, bound, own = (
+        MossRegressor(12, n_trees=60, random_state=0, **asked).fit(*diabetes)
+        for asked in (free, {**free, "constraints": OwnDirection()}, {})
     )
-    for model, against in ((plain, True), (own, False)):
+    for model, against in ((plain, True), (bound, False), (own, False)):
         means = dict(
             zip(model.candidates_.pool.rules, model.candidates_.statistics.values, strict=True)
         )
@@ -239,15 +239,17 @@ def grown(model, X, feature):
     return np.array([model.predict(X.assign(**{feature: value})) for value in beyond])
 
 
-@pytest.mark.parametrize("stability", [0.8, "low", 0.6])
-def test_predictions_go_one_way_as_a_feature_grows(diabetes, stability):
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"stability": 0.6}, *({**PAPER_WAY, "stability": each} for each in (0.8, "low"))],
+    ids=["default", "stricter", "paper", "low"],
+)
+def test_predictions_go_one_way_as_a_feature_grows(diabetes, how):
     """For every patient and every value; without the constraint they do not."""
     X, y = diabetes
-    y = y - 150.0 * (X["bmi"] > 30) + 90.0 * (X["s3"] > 60)  # against what is asked for
+    y = y - 60.0 * (X["bmi"] > 30) + 90.0 * (X["s3"] > 60)  # against what is asked for
     free, bound = (
-        MossRegressor(
-            8, stability=stability, n_trees=60, max_depth=3, constraints=each, gap=0.01
-        ).fit(X, y)
+        MossRegressor(8, **how, n_trees=60, max_depth=3, constraints=each, gap=0.01).fit(X, y)
         for each in (None, [Increasing("bmi"), Decreasing("s3")])
     )
     steps = {name: [np.diff(grown(model, X, name), axis=0) for model in (free, bound)]
@@ -334,9 +336,10 @@ def test_a_rule_that_no_tree_found_can_be_required(diabetes):
     """It becomes a candidate of count 0, with statistics of its own, in every fold of a search."""
     X, y = diabetes
     odd = Rule.of([Range("age", low=2, high=2), Range("s6", low=7)])
-    plain = MossRegressor(4, n_trees=20, random_state=0).fit(X, y)
+    how = {"n_trees": 20, "cuts": "quantile", "random_state": 0}  # bins have rows, all of them
+    plain = MossRegressor(4, **how).fit(X, y)
     assert odd not in plain.pool_.rules
-    model = MossRegressor(4, n_trees=20, constraints=MustInclude(odd), random_state=0)
+    model = MossRegressor(4, **how, constraints=MustInclude(odd))
     assert odd in model.fit(X, y).rules_.rules
     position = model.pool_.rules.index(odd)
     assert model.pool_.counts[position] == 0
@@ -430,7 +433,8 @@ def test_constraints_check_what_they_are_given(make):
 def test_infeasible_combinations_say_which_to_relax(diabetes, constraints, remedy):
     """Those are named without which, alone, there is a rule set again."""
     with pytest.raises(InfeasibleProblem, match=remedy):
-        MossRegressor(4, n_trees=20, constraints=constraints).fit(*diabetes)
+        # Which bins there are, round numbers would decide.
+        MossRegressor(4, n_trees=20, cuts="quantile", constraints=constraints).fit(*diabetes)
 
 
 def test_a_constraint_more_never_lowers_the_loss(few):

@@ -159,7 +159,7 @@ def test_the_order_of_rows_does_not_matter():
 def test_weights_are_those_of_logistic_regression():
     """Refitted log-odds are scikit-learn's, on columns of 0 and 1 with the same small ridge."""
     X, y = trees_table()
-    model = fitted()
+    model = small(refit_ridge=None).fit(X, y)
     holds = model.rules_.holds(X).astype(float)
     reference = LogisticRegression(C=1.0 / REFIT_RIDGE, tol=1e-10, max_iter=1000).fit(holds, y)
     found = expit(reference.decision_function(holds))
@@ -269,13 +269,19 @@ def test_constraints_are_kept():
         assert "age" not in rule.features or weight >= 0
 
 
-@pytest.mark.parametrize("constraint", [None, OwnDirection()])
-def test_log_odds_go_the_way_of_the_rows(constraint):
-    """Under OwnDirection a rule with more cases than there are in all never lowers the odds."""
+@pytest.mark.parametrize(
+    ("asked", "keeps"),
+    [
+        ({}, True),
+        ({"directions": "free"}, False),
+        ({"directions": "free", "constraints": OwnDirection()}, True),
+    ],
+    ids=["default", "free", "constraint"],
+)
+def test_log_odds_go_the_way_of_the_rows(asked, keeps):
+    """A rule with more cases than there are in all never lowers the odds, unless it may."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = MossClassifier(
-        10, n_trees=60, stability=0.8, constraints=constraint, random_state=0
-    ).fit(X, y)
+    model = MossClassifier(10, n_trees=60, **asked, random_state=0).fit(X, y)
     values = dict(
         zip(model.candidates_.pool.rules, model.candidates_.statistics.values, strict=True)
     )
@@ -283,21 +289,25 @@ def test_log_odds_go_the_way_of_the_rows(constraint):
         weight * values[rule]
         for rule, weight in zip(model.rules_, model.rules_.weights, strict=True)
     )
-    assert bool(least < 0) is (constraint is None)
+    assert bool(least >= 0) is keeps
 
 
 def test_probabilities_go_one_way_as_a_feature_grows():
-    """Under Decreasing, for every row and every value of the feature."""
+    """Under Decreasing, for every row and every value of the feature; without it they do not."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    name = "mean texture"
-    model = MossClassifier(
-        8, n_trees=60, stability=0.3, constraints=Decreasing(name), random_state=0
-    ).fit(X, y)
-    assert name in model.rules_.features
+    name = "worst perimeter"
+    y = (y == 1) | (X[name] > X[name].quantile(0.85))  # against what is asked for
     values = np.quantile(X[name], np.linspace(0, 1, 21))
-    found = np.array([model.predict_proba(X.assign(**{name: each}))[:, 1] for each in values])
-    assert np.diff(found, axis=0).max() <= 0
-    assert np.diff(found, axis=0).min() < 0
+    steps = []
+    for constraint in (None, Decreasing(name)):
+        model = MossClassifier(8, n_trees=60, constraints=constraint, random_state=0).fit(X, y)
+        assert name in model.rules_.features
+        found = [model.predict_proba(X.assign(**{name: each}))[:, 1] for each in values]
+        steps.append(np.diff(found, axis=0))
+    free, bound = steps
+    assert free.max() > 0
+    assert bound.max() <= 0
+    assert bound.min() < 0
 
 
 def test_auto_looks_at_the_log_loss():
