@@ -224,7 +224,7 @@ def test_limits_on_the_selection_are_refused():
     """Coordinate descent cannot keep them, and says what can."""
     _, _, problem = matrix_problem(1)
     limited = replace(problem, constraints=LinearConstraints(np.ones((1, 9)), np.array([2.0])))
-    with pytest.raises(InvalidParameter, match="cutting-plane"):
+    with pytest.raises(InvalidParameter, match=r"AtMostFeatures.*solve_frontier"):
         approximate_frontier(limited)
 
 

@@ -12,7 +12,7 @@ from mossrules.learning.stability_levels import (
     read_shares,
     stability_floors,
 )
-from mossrules.solver import Problem
+from mossrules.solver import LinearConstraints, Problem
 
 COUNTS = np.array([90, 61, 61, 40, 33, 20, 8, 3, 1, 1])
 
@@ -41,6 +41,9 @@ def test_words_are_shares_with_a_floor_on_each_rule():
         assert floor == COUNTS[share * 61 <= COUNTS].min()
     assert method_for(problem(), "low", "auto") == "auto"
     assert method_for(problem("sum"), "low", "auto") == "coordinate-descent"
+    assert method_for(problem("sum", signs=[1] * 10), "low", "auto") == "coordinate-descent"
+    limited = problem("sum", constraints=LinearConstraints(np.ones((1, 10)), [2]))
+    assert method_for(limited, "low", "auto") == "auto"
 
 
 def test_rules_that_are_fixed_do_not_count():

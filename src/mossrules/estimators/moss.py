@@ -432,7 +432,8 @@ class MossRegressor(MossEstimator, RuleRegressor):
         What the rule set has to keep to: features never to use, rules that must or must not be in
         it, a number of rules per feature or of features in all, features that may only push one
         way; see `mossrules.constraints`. Stability is then a share of what is possible under them,
-        and "low" is solved exactly where the approximate algorithm cannot keep to them.
+        and "low" is solved exactly under limits on features, which the approximate algorithm
+        does not keep.
     random_state : int, NumPy generator or None, default=None
         Seed of the forest; None is the seed 0.
     n_jobs : int or None, default=None

@@ -153,9 +153,9 @@ def stability_floors(problem: SelectionProblem) -> IntArray:
 
 def method_for(problem: SelectionProblem, stability: Stability, method: Method) -> Method:
     """Return the method to solve with: "low" stands for the paper's approximate algorithm."""
-    # Coordinate descent knows no limits on features or signs: such problems are solved exactly. So
-    # are those with a floor on each rule, where "low" is a floor like others.
-    if stability == APPROXIMATE and not problem.is_limited and problem.floor == "sum":
+    # Coordinate descent knows no limits on features: such problems are solved exactly. So are those
+    # with a floor on each rule, where "low" is a floor like others.
+    if stability == APPROXIMATE and problem.constraints is None and problem.floor == "sum":
         return "coordinate-descent"
     return method
 

@@ -41,8 +41,9 @@ def solve(
         The rules to choose from, and the conditions.
     method
         "branch-and-bound" and "cutting-plane" prove the optimum to within `options.gap`;
-        "coordinate-descent" is the paper's approximate algorithm, quick and without a proof; "auto"
-        takes the fastest exact method that accepts the problem. `solution.report.reason` says why.
+        "coordinate-descent" is the paper's approximate algorithm, quick and without a proof, and
+        keeps no limits `A z <= b`; "auto" takes the fastest exact method that accepts the problem.
+        `solution.report.reason` says why.
     options
         Gap, limits, threads and so on; see `Options`.
     start

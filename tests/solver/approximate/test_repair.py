@@ -64,6 +64,40 @@ def test_resized_selections_have_the_size_and_keep_the_fixings(seed, lambda_2):
         assert set(result) >= set(S)
 
 
+@given(SEEDS, st.sampled_from([0.0, 0.1, 100.0]))
+@settings(deadline=None, max_examples=100)
+def test_selections_are_brought_to_size_and_floor_where_weights_have_signs(seed, lambda_2):
+    """As without signs; one of the right size and stability stays as it is."""
+    rng = np.random.default_rng(seed)
+    problem = with_fixings(random_problem(seed, floor=0.0), rng)
+    problem = replace(problem, signs=rng.integers(-1, 2, problem.m))
+    problem = problem.at(int(rng.choice([0, 0.5, 1.0]) * problem.max_stability_unlimited))
+    S = random_selection(problem, rng)
+    sized = resized(problem, S, lambda_2)
+    result = lifted(problem, sized)
+    assert len(sized) == len(result) == problem.size
+    assert problem.is_feasible(result)
+    assert len(S) != problem.size or set(sized) == set(S)
+    if problem.is_feasible(sized):
+        np.testing.assert_array_equal(result, sized)
+
+
+def test_a_rule_that_would_push_the_wrong_way_is_added_last_and_dropped_first():
+    """Its weight is 0: it lowers no loss, whatever it has in common with the target."""
+    rng = np.random.default_rng(5)
+    M = rng.normal(size=(40, 6))
+    y = M @ np.array([9.0, 3.0, 3.0, 3.0, 3.0, 3.0])
+    signs = np.array([-1, 1, 1, 1, 1, 0])
+    problem = Problem.from_matrix(M, y, np.ones(6, dtype=int), max_rules=5, gamma=10.0, signs=signs)
+    nothing = np.empty(0, dtype=np.int64)
+    fall = _Exchange.of(problem, nothing).fall_by_adding()
+    alone = [problem.null_loss - problem.loss(np.array([j])) for j in range(6)]
+    np.testing.assert_allclose(fall, alone, atol=1e-9)
+    assert fall[0] == 0
+    for start in (nothing, np.arange(6)):
+        np.testing.assert_array_equal(resized(problem, start), [1, 2, 3, 4, 5])
+
+
 def test_the_rule_whose_loss_is_least_felt_goes_first():
     """Cutting drops the cheapest rule at each step, by the plain loss."""
     rng = np.random.default_rng(2)

@@ -6,6 +6,8 @@ Notation (the rest as in `squared`)
     gain_i         1/2 u_i^2 / (G_ii + 1/gamma): the fall in loss by the best weight for rule i
     score_i        gain_i + lambda_2 c_i: at a fixed point, the rules with score > lambda_1 are in
 
+Where weights have signs, gain_i is 0 for a u_i of the wrong one.
+
 For given lambda_2 the path follows lambda_1 from one fixed point to the next: the largest score
 outside is the lambda_1 at which descent moves again, so there is no grid to choose, and rules come
 in one or a few at a time. The way back, by the smallest score inside, gives a second selection.
@@ -249,6 +251,8 @@ class _Descent:
         self.fixed[list(problem.fixed_in)] = -np.inf
         self.fixed[list(problem.fixed_out)] = np.inf
         self.free = self.fixed == 0
+        none = np.zeros(problem.m, dtype=np.int64)
+        self.signs = none if problem.signs is None else problem.signs
         self.sweeps = self.penalties = 0
 
     def path(self, lambda_2: float) -> Iterator[PathPoint]:
@@ -301,6 +305,7 @@ class _Descent:
     def _scores(self) -> FloatArray:
         # u_i leaves rule i itself out of the residual: G_ii w_i is added back.
         u = self.r + (self.d - 1.0 / self.problem.gamma) * self.w
+        u[self.signs * u < 0] = 0.0
         return 0.5 * u**2 / self.d + self.worth
 
     def _step_past(self, score: float, margin: float) -> None:
@@ -321,6 +326,7 @@ class _Descent:
             self.G,
             1.0 / self.problem.gamma,
             lambda_1 - self.worth + self.fixed,
+            self.signs,
             TOLERANCE * 0.5 * self.problem.statistics.yy,
             MAX_SWEEPS,
             self.w,
@@ -342,8 +348,9 @@ def _with_fixings(problem: Problem, start: Iterable[int]) -> IntArray:
 
 
 def _refuse_limits(problem: SelectionProblem) -> None:
-    if problem.is_limited:
+    if problem.constraints is not None:
         raise InvalidParameter(
-            "Coordinate descent keeps neither limits `A z <= b` nor signs of weights; use "
-            'method="cutting-plane".'
+            "Coordinate descent, the approximate algorithm, keeps no limits such as AtMostFeatures "
+            "and AtMostPerFeature. Leave them out, or choose exactly: solver='auto' in an "
+            "estimator, method='auto' in solve, solve_frontier for approximate_frontier."
         )

@@ -9,6 +9,10 @@ Notation (shapes in brackets; the rest as in `squared`), with A = G + I/gamma
 
 The loss rises by w_i^2 / (2 B_ii) without rule i of S, and falls by a_j^2 / (2 d_j) with rule j.
 Without i, a_j is a_j + P_ij w_i / B_ii and d_j is d_j + P_ij^2 / B_ii, which gives every swap.
+
+Where weights have signs, w is the best w of these, and rules whose weight they hold at 0 are left
+out of B and P; an a_j of the wrong sign gains nothing. What the formulas say is then a guess, as
+another weight may come to 0; whoever compares selections takes their loss.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mossrules._typing import FloatArray, IntArray
+from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.solver.problems.squared import Problem
 
 __all__ = ["lifted", "resized"]
@@ -67,19 +71,39 @@ def _without_surplus(problem: Problem, S: IntArray, lambda_2: float) -> IntArray
     """Drop rules by the rise in loss, w_i^2 / (2 B_ii), and the counts that go with them."""
     if len(S) <= problem.size:
         return S
-    exchange = _Exchange.of(problem, S)
-    B, w = exchange.B, exchange.w
+    B, w = _inverse(problem, S)
     worth = lambda_2 * problem.statistics.counts[S]
     worth[np.isin(S, problem.fixed_in)] = np.inf
     while len(S) > problem.size:
         out = int(np.argmin(0.5 * w**2 / np.diagonal(B) + worth))
-        column = B[:, out] / B[out, out]
         rest = np.arange(len(S)) != out
-        # The inverse and the weights without one rule, by the formula for a block.
-        w = (w - column * w[out])[rest]
-        B = (B - np.outer(column, B[out]))[np.ix_(rest, rest)]
         S, worth = S[rest], worth[rest]
+        if problem.signs is None:
+            # The inverse and the weights without one rule, by the formula for a block.
+            column = B[:, out] / B[out, out]
+            w = (w - column * w[out])[rest]
+            B = (B - np.outer(column, B[out]))[np.ix_(rest, rest)]
+        else:  # which the formula does not know of: a rule at 0 may have a weight again
+            B, w = _inverse(problem, S)
     return S
+
+
+def _inverse(problem: Problem, S: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return B and w; a rule that is held at 0 has the row and column of the identity in B."""
+    A = problem.statistics.G[np.ix_(S, S)] + np.eye(len(S)) / problem.gamma
+    if problem.signs is None:
+        B: FloatArray = np.linalg.inv(A).astype(np.float64)
+        return B, B @ problem.statistics.q[S]
+    w = problem.weights(S)
+    held = _held(problem.signs[S], w)
+    A[held], A[:, held] = 0.0, 0.0
+    A[held, held] = 1.0
+    return np.linalg.inv(A).astype(np.float64), w
+
+
+def _held(signs: IntArray, w: FloatArray) -> BoolArray:
+    """Return which weights their signs hold at 0."""
+    return np.asarray((signs != 0) & (w == 0))
 
 
 class _Exchange(NamedTuple):
@@ -90,24 +114,32 @@ class _Exchange(NamedTuple):
     P: FloatArray
     a: FloatArray
     d: FloatArray
+    signs: IntArray | None
 
     @classmethod
     def of(cls, problem: Problem, S: IntArray) -> _Exchange:
         data, ridge = problem.statistics, 1.0 / problem.gamma
         rows = data.G[S]
-        B: FloatArray = np.linalg.inv(rows[:, S] + ridge * np.eye(len(S))).astype(np.float64)
-        w, P = B @ data.q[S], B @ rows
+        B, w = _inverse(problem, S)
+        P = B @ rows
+        if problem.signs is not None:
+            P[_held(problem.signs[S], w)] = 0.0
         d = np.diagonal(data.G) - (rows * P).sum(axis=0) + ridge
         # d is the ridge and a squared length; rounding may take it below the ridge, and then a rule
         # that S explains in full would seem to gain.
-        return cls(B, w, P, data.q - w @ rows, np.maximum(d, ridge))
+        return cls(B, w, P, data.q - w @ rows, np.maximum(d, ridge), problem.signs)
 
     def fall_by_adding(self) -> FloatArray:
         """Return the fall in loss by each rule (m,)."""
-        return 0.5 * self.a**2 / self.d
+        return 0.5 * self._allowed(self.a) ** 2 / self.d
 
     def rise_by_swapping(self) -> FloatArray:
         """Return the rise in loss by each rule of S in exchange for each rule (k, m)."""
         b = np.diagonal(self.B)[:, None]
         w = self.w[:, None]
-        return 0.5 * w**2 / b - 0.5 * (self.a + self.P * w / b) ** 2 / (self.d + self.P**2 / b)
+        a = self._allowed(self.a + self.P * w / b)
+        return 0.5 * w**2 / b - 0.5 * a**2 / (self.d + self.P**2 / b)
+
+    def _allowed(self, a: FloatArray) -> FloatArray:
+        """Return a, with 0 where a weight would need the wrong sign."""
+        return a if self.signs is None else np.where(self.signs * a < 0, 0.0, a)

@@ -3,13 +3,16 @@
 Minimises  1/2 |y - M w|^2 + |w|^2 / (2 gamma) + sum_{i in} t_i  over w and the set of rules that
 are in (w_i = 0 for the others); the paper's appendix "Coordinate Descent Heuristic" has
 t_i = lambda_1 - lambda_2 c_i. A rule that is in may have the weight 0: its count still counts.
+
+Where a sign s_i is given, w_i is the best with s_i w_i >= 0, which is 0 where u_i / d_i has the
+other sign: the objective in w_i alone is a parabola.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
-from mossrules._typing import BoolArray, FloatArray
+from mossrules._typing import BoolArray, FloatArray, IntArray
 
 
 @njit(cache=True, nogil=True)
@@ -17,6 +20,7 @@ def descend(
     G: FloatArray,
     ridge: float,
     penalty: FloatArray,
+    signs: IntArray,
     tolerance: float,
     max_sweeps: int,
     w: FloatArray,
@@ -27,6 +31,7 @@ def descend(
 
     Updates w, r = q - G w and `inside` in place, and returns the number of sweeps made.
     `ridge` is 1 / gamma. A penalty of -inf puts a rule in, one of +inf keeps it out.
+    `signs` are those of the weights: 1, -1, or 0 for any.
     A sweep costs O(m), and O(m) more for each weight that changes.
     """
     m = w.shape[0]
@@ -37,8 +42,9 @@ def descend(
                 continue  # most rules: out, and better so
             d = G[i, i] + ridge
             u = r[i] + G[i, i] * w[i]  # what M_i has in common with the residual of the others
-            keep = 0.5 * u * u / d > penalty[i]
-            new = u / d if keep else 0.0
+            pull = 0.0 if signs[i] * u < 0.0 else u  # what a weight of its sign can take of it
+            keep = 0.5 * pull * pull / d > penalty[i]
+            new = pull / d if keep else 0.0
             step = new - w[i]
             # The objective in w_i alone is d/2 w_i^2 - u w_i, and t_i more when the rule is in.
             fall += step * (u - 0.5 * d * (w[i] + new))
