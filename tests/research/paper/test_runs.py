@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from mossrules import MossRegressor, RuleSet
+from mossrules.defaults import PAPER_WAY
 from mossrules.evaluation import evaluate
 from mossrules.solver.approximate.coordinate_descent import penalised_path, penalty_grid
 from research.paper.approximate import SweptRegressor
@@ -137,7 +138,7 @@ def test_sensitivity_is_that_of_the_bare_estimator_beside_the_papers(folder, nam
         parameters = {"gamma": value} if name == "gamma" else {"gamma": 0.0001, "max_rules": value}
         model = MossRegressor(
             stability="high", ties="drop", gap=0.01, n_trees=40, n_bins=10, max_features=1 / 3,
-            random_state=0,             **parameters,
+            random_state=0, **PAPER_WAY, **parameters,
         )  # fmt: skip
         expected = evaluate({"MOSS": model}, data.X, data.y, cv=3, identity="codes").summaries[0]
         assert (row["value"], row["r2"], row["dice"]) == (

@@ -191,7 +191,8 @@ def relaxation_by_scipy(problem):
 def real_rules():
     """Return the statistics of candidate rules for the diabetes data."""
     X, y = load_diabetes(return_X_y=True)
-    return find_candidates(X, y, n_trees=200, max_candidates=25, n_jobs=1).statistics
+    settings = {"n_trees": 200, "max_candidates": 25, "generator": "paper-forest", "n_jobs": 1}
+    return find_candidates(X, y, **settings).statistics
 
 
 def test_the_bound_reaches_the_relaxation(real_rules):
