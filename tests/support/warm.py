@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from mossrules import MossRegressor
+from mossrules import MossClassifier, MossRegressor
 from mossrules.baselines import FireRegressor, GlrmRegressor, RuleFitClassifier, RuleFitRegressor
 from mossrules.solver.search.branch_and_bound import compile_kernels
 
@@ -21,6 +21,7 @@ def compile_learning() -> None:
     settings = {"n_trees": 8, "n_bins": 3}
     for sample_weight in (None, weights):
         MossRegressor(4, solver="coordinate-descent", **settings).fit(X, y, sample_weight)
+    MossClassifier(4, solver="coordinate-descent", **settings).fit(X, y > y.mean())
     for learner in (FireRegressor, GlrmRegressor, RuleFitRegressor):
         learner(4, **settings).fit(X, y)
     RuleFitClassifier(4, **settings).fit(X, y > y.mean())
