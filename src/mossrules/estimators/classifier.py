@@ -48,12 +48,15 @@ class MossClassifier(MossEstimator, RuleClassifier):
     max_rules, stability, floor, cv, ties, directions, shrinkage, n_trees, max_depth, n_bins, \
 cuts, max_features, inner_nodes, max_overlap, min_coverage, min_tree_frequency, min_importance, \
 generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
-        As in `MossRegressor`; of more than two classes, of and for each rule set. "auto" looks at
-        the share of the log-loss that rules explain, where `MossRegressor` looks at R2.
+        As in `MossRegressor`; of more than two classes, of and for each rule set. By default every
+        rule is in at least a tenth as many trees as the `max_rules`-th most frequent rule
+        (`stability=0.1`), and raises the log-odds if its class is more frequent on its own rows
+        than on all, or else lowers them (`directions="own"`). `stability="auto"` looks at the share
+        of the log-loss that rules explain, where `MossRegressor` looks at R2.
     gamma : float or "auto", default="auto"
-        Larger gamma means less shrinkage; "auto" is 30 (with shrinkage by frequency 300) over the
+        Larger gamma means less shrinkage; "auto" is 300 (with `shrinkage="equal"` 30) over the
         number of rows and the variance of the class, which shrinks them as much as in regression.
-    intercept : {"chosen", "refitted"}
+    intercept : {"chosen", "refitted"}, default="chosen"
         Of no effect: the log-loss always has an intercept when rules are chosen.
     refit : bool, default=True
         Whether weights and intercept are refitted to the chosen rules, almost without the

@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MossEstimator", "MossRegressor"]
 
-AUTO_POINTS = 11  # shares that "auto" looks at: for the sum, from 1 to 0.5 in steps of 0.05
+# Shares that "auto" looks at: in equal ratios from 1 to 0.05, for the sum in equal steps to 0.5.
+AUTO_POINTS = 11
 
 # Of its solves on folds. 1 % of the loss is less than .01 of R2, while standard errors over folds
 # are about .04 (docs/choosing.md): a tighter proof would only take longer.
@@ -286,7 +287,8 @@ class MossEstimator(RuleEstimator):
         stability : {"high", "medium", "low"}, float in (0, 1], or int with `floor="each"`
             The model that `fit` finds with this parameter.
         index : int
-            Position on the frontier, the most stable first.
+            Position on the frontier, the most stable first. The model's `stability` is then the
+            share of that point, with which `fit` finds as good a rule set.
         max_loss : float
             Of the frontier's points within this loss, the most stable.
         frontier : Frontier, optional
@@ -354,18 +356,22 @@ class MossRegressor(MossEstimator, RuleRegressor):
     max_rules : int, default=15
         Most rules in the model.
     stability : {"high", "medium", "low", "auto"}, float in (0, 1] or int, default=0.1
-        The stability target: a share of the largest stability score that `max_rules` rules can
-        have, or the 3rd ("high") or the 40th ("medium") floor of the paper's sequence. "low" sets
-        no floor and uses the paper's approximate algorithm. "auto" cross-validates the shares 1,
-        0.95, ..., 0.5 and takes the most stable one whose mean R2 is within one standard error of
-        the best. With `floor="each"` the words are the shares 0.5, 0.2 and 0.1, "auto" looks at
-        eleven shares in equal ratios from 1 to 0.05, and a whole number from 2 on allows that many
-        of the most frequent rules, with all that are as frequent as the last of them.
-    floor : {"sum", "each"}, default="each"
-        What the stability score is. "sum", as in the paper: the tree frequencies of the chosen
-        rules, added up. "each": the least of them, so that every rule is found in at least so many
-        of the trees (rules that constraints require are exempt). The largest score is then the tree
-        frequency of the `max_rules`-th most frequent rule.
+        The stability target: how often the trees must have found a rule for it to be in the model.
+        With the default `floor="each"`, 0.1 and 15 rules mean that every rule is in at least a
+        tenth as many trees as the 15th most frequent rule. "high", "medium" and "low" are the
+        shares 0.5, 0.2 and 0.1. A whole number from 2 on allows that many of the most frequent
+        rules, with all that are as frequent as the last of them. "auto" cross-validates eleven
+        shares, in equal ratios from 1 to 0.05, and takes the largest whose mean R2 is within one
+        standard error of the best.
+        With `floor="sum"` a share is of the largest sum of tree frequencies that `max_rules` rules
+        can have, "high" and "medium" are the 3rd and the 40th floor of the paper's sequence, "low"
+        sets no floor and uses the paper's approximate algorithm, and "auto" looks at the shares 1,
+        0.95, ..., 0.5.
+    floor : {"each", "sum"}, default="each"
+        What the stability score is. "each": the tree frequency of the least frequent rule, so that
+        the target holds for every rule but those that constraints require; the largest score is
+        that of the `max_rules`-th most frequent rule. "sum", as in the paper: the tree frequencies
+        of all chosen rules, added up, so that frequent rules make up for rare ones.
     cv : int, splitter of scikit-learn, or pairs of training and test rows, default=5
         Folds of "auto", as in `evaluate_frontier`; there are fewer where they would have fewer than
         two rows each. For groups, pass pairs.
@@ -383,14 +389,14 @@ class MossRegressor(MossEstimator, RuleRegressor):
         Whether rules are chosen beside the best intercept, or without one, as in the paper, where
         the refit adds it.
     gamma : float or "auto", default="auto"
-        Larger gamma means less shrinkage of weights; "auto" is 30 over the number of rows, and with
-        shrinkage by frequency 300 over it for the most frequent rule.
-    n_trees, max_depth, n_bins, max_features
+        Larger gamma means less shrinkage of weights. "auto" is 300 over the number of rows for the
+        most frequent rule, and with `shrinkage="equal"` 30 over it for all.
+    n_trees, max_depth, n_bins, max_features : default="auto", 2, 8 and 1/3
         The forest: trees, their depth (1 to 6), bins of a numeric column, and share of the columns
-        that each split looks at. The paper has 500 trees, 10 bins and a third of the columns; what
-        the defaults rest on is in docs/estimator.md. `n_trees="auto"` grows as many trees as are
-        needed for another seed to find nearly the same frequent rules, from 500 to 8,000; see
-        `find_candidates`, and `pool_.n_trees` for how many they were.
+        that each split looks at. The paper has 500 trees and 10 bins; what the defaults rest on is
+        in docs/estimator.md. `n_trees="auto"` grows as many trees as are needed for another seed to
+        find nearly the same frequent rules, from 500 to 8,000; see `find_candidates`, and
+        `pool_.n_trees` for how many they were.
     cuts : "round", "quantile", dict, earlier model or path, default="round"
         Where numbers and ordered categories are cut. "round" takes round numbers, which recur;
         "quantile" is the paper's. A dict has lists of cut points by column, such as

@@ -169,8 +169,8 @@ class Frontier:
         Parameters
         ----------
         stability
-            The least stability: counts, or a share of the largest when at most 1. Of the points
-            that reach it, the one with the least loss.
+            The least stability score: counts of trees, or a share of the largest when at most 1.
+            Of the points that reach it, the one with the least loss.
         index
             Position among the points, the most stable first.
         max_loss
