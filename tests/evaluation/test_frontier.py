@@ -23,9 +23,9 @@ import mossrules
 from mossrules import MossRegressor, evaluate_frontier
 from mossrules.data.rows import Rows
 from mossrules.data.table import split_target
-from mossrules.evaluation import trade_off
+from mossrules.evaluation import evaluate, trade_off
 from mossrules.evaluation import trade_off as cross_validation
-from mossrules.evaluation.folds import split_rows
+from mossrules.evaluation.folds import Dealt, split_rows
 from mossrules.evaluation.frontier_evaluation import FoldPoint, FrontierEvaluation
 from mossrules.exceptions import InvalidParameter, MossError
 from mossrules.learning.stability_levels import MIN_SHARE, read_shares
@@ -204,6 +204,20 @@ def test_equal_rows_come_to_different_folds():
     rows = Rows.from_table(table, target, np.array([6.0, 3.0]))
     for _, test in split_rows(rows, 3):
         assert sorted(rows.target[test]) == [5.0, 5.0, 7.0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_other_methods_can_be_tested_on_the_folds_of_the_trade_off(diabetes, weighted):
+    """The folds go by the content of the rows, and those of methods alone by the target first."""
+    w = np.random.default_rng(3).integers(0, 3, 240) if weighted else None
+    shared = {"sample_weight": w, "n_jobs": 1}
+    along = evaluate_frontier(small(), *diabetes, cv=4, points=[0.5], gap=0.0, **shared)
+    model = {"MOSS": small(stability=0.5, gap=0.0)}
+    alone, same = (
+        evaluate(model, *diabetes, cv=cv, **shared) for cv in (4, Dealt(4, "content"))
+    )  # fmt: skip
+    assert [each.r2 for each in same.folds("MOSS")] == pytest.approx(along.scores[:, 0], rel=1e-9)
+    assert [each.r2 for each in alone.folds("MOSS")] != pytest.approx(along.scores[:, 0], rel=1e-9)
 
 
 @pytest.mark.parametrize(
