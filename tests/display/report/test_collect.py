@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold
 
 from mossrules import MossClassifier, MossRegressor, RuleSet
 from mossrules.baselines import SirusClassifier
+from mossrules.constraints import MustInclude, NeverUse
 from mossrules.display.report import collect
 from mossrules.display.report.data import TargetSummary
 from mossrules.exceptions import InvalidParameter, UnsupportedType
@@ -52,7 +53,7 @@ def model(rows):
 def report(rows, model):
     """Return its report, with folds and a method beside it."""
     methods = {"a line": LineOfAge()}
-    return collect(model, *rows, cv=KFold(3), points=[1.0, 0.9, 0.8, 0.7], methods=methods)
+    return collect(model, *rows, cv=KFold(3), points=[1.0, 0.7, 0.35, 0.2], methods=methods)
 
 
 class LineOfAge(LinearRegression):
@@ -222,7 +223,9 @@ def test_infinite_levels_are_texts_and_infinite_numbers_are_nothing():
     content = collect(model, {"a": levels}, y, cv=None).content()
     (column,) = content["data"]["columns"]
     (rule,) = content["rules"]
+    (point,) = content["points"]
     assert column["choices"] == [1.0, "inf"]
+    assert point["exports"]["sql"].startswith("-- Level inf of column 'a' has no SQL literal")
     assert {"inf", 1.0} & set(rule["tests"][0]["levels"])
     shown = replace(collect(model), target_summary=TargetSummary("number", mean=np.inf))
     assert shown.content()["data"]["target"]["mean"] is None
@@ -278,9 +281,68 @@ def test_a_floor_on_each_rule_is_said_of_every_point(rows):
         )
         assert 0.0 < point.stability <= 1.0
     assert sum(point.evaluated is not None for point in report.points) > 1
-    assert model.fitted_.floor_sentence in model._repr_html_()
+    certificate = report.points[report.chosen].certificate
+    assert certificate.sentence in model._repr_html_()
 
 
-def test_the_content_of_the_paper_s_floor_is_as_before(report):
-    """There was no other, so it is not named."""
+def test_the_content_of_the_paper_s_floor_is_as_before(rows):
+    """There was no other, so it is not named; and its sums are what equally stable means."""
+    model = MossRegressor(3, n_trees=40, floor="sum", stability=0.8).fit(*rows)
+    report = collect(model, points=3)
     assert "floor" not in report.content()
+    assert "identity" not in report.content()
+    assert "tree frequencies add up to at least as much" in report.points[0].certificate.sentence
+
+
+def test_what_equally_stable_means_is_in_trees(rows):
+    """As whole numbers: a rounded share would say of some sets what is not proven of them."""
+    model = MossRegressor(4, n_trees=80).fit(*rows)
+    for point, solution in zip(collect(model, points=4).points, model.frontier(4), strict=True):
+        least = f"whose rules were each found in at least {solution.stability} of the 80 trees."
+        assert least in point.certificate.sentence
+
+
+def test_rules_that_the_refit_leaves_out_are_counted(report, model):
+    """The proof is about all rules that were chosen, and a point may have fewer."""
+    frontier = model.frontier([1.0, 0.7, 0.35, 0.2])
+    chosen = [len(solution.support) for solution in frontier]
+    left_out = [n - len(point.rules) for n, point in zip(chosen, report.points, strict=True)]
+    assert max(left_out) > 1
+    assert 0 in left_out
+    for n, left, point in zip(chosen, left_out, report.points, strict=True):
+        said = f"about the {n} rules that the search chose. {left} of them "
+        assert (said in point.certificate.sentence) == (left > 0)
+
+
+def test_the_proof_names_the_constraints_and_the_rules_that_may_be_chosen(rows):
+    """Sets that break a constraint may fit better, and without ties fewer rules are allowed."""
+    limited = MossRegressor(4, n_trees=40, constraints=[NeverUse("dose")]).fit(*rows)
+    sentence = collect(limited, points=1).points[0].certificate.sentence
+    assert sentence.startswith(
+        "Proven: no equally stable set of up to 4 candidate rules that meets the constraints fits "
+    )
+    counts = np.sort(limited.pool_.counts)[::-1]
+    tied = np.flatnonzero((counts[1:] == counts[:-1]) & (counts[1:] < counts[0]))[0] + 1
+    untied = MossRegressor(int(tied), n_trees=40, ties="drop").fit(*rows)
+    assert untied.problem_.max_rules < tied
+    sentence = collect(untied, points=1).points[0].certificate.sentence
+    assert f"set of up to {untied.problem_.max_rules} candidate rules fits" in sentence
+
+
+def test_a_required_rule_is_named_where_it_is_rarer(rows):
+    """It need not be as frequent as the others, in this set or in an equally stable one."""
+    free = MossRegressor(4, n_trees=80, stability=0.5).fit(*rows)
+    rarest = free.candidates_.texts[int(np.argmin(free.pool_.counts))]
+    model = free.set_params(constraints=[MustInclude(rarest)]).fit(*rows)
+    point = collect(model).points[0]
+    assert "Every rule that was not required was found in" in point.certificate.sentence
+    assert "rules, those that were required aside, were each" in point.certificate.sentence
+
+
+@pytest.mark.parametrize("identity", ["codes", "rows"])
+def test_another_identity_of_rules_is_named(rows, identity):
+    """The page says by it when two rules are the same."""
+    model = MossRegressor(2, n_trees=20).fit(*rows)
+    how = {"cv": KFold(2), "points": 2, "methods": None}
+    found = collect(model, *rows, **how, identity=identity).content()
+    assert found["identity"] == identity

@@ -6,6 +6,7 @@ from sklearn import config_context
 from sklearn.datasets import load_diabetes
 
 from mossrules import MossClassifier, MossRegressor
+from mossrules.defaults import PAPER_WAY
 from mossrules.learning.fit import frontier_without_rules
 
 HOSTILE = '<script>alert("bmi")</script>'
@@ -39,7 +40,7 @@ def test_a_fitted_model_shows_its_rules_and_certificate(rows):
     assert "<script" not in html
     assert "Proven: no equally stable set of up to 5" in words
     assert "<svg" not in html
-    frontier = model.frontier([1.0, 0.9, 0.8, 0.7])
+    frontier = model.frontier([1.0, 0.7, 0.4, model.stability])
     with_figure = model._repr_mimebundle_()["text/html"]
     marks = re.findall(r'data-point="(\d+)"', with_figure)
     assert len(marks) == len(frontier)
@@ -61,8 +62,9 @@ def test_several_classes_show_the_rules_of_each(rows):
     assert model._repr_html_().count("<table") == len(model.classes_) > 2
 
 
-def test_a_frontier_shows_its_points(model):
-    """A mark for each, a table of some, and how good they are."""
+def test_a_frontier_shows_its_points(rows):
+    """A mark for each, a table of some, and how good they are; the paper's has many points."""
+    model = MossRegressor(5, n_trees=100, random_state=0, **PAPER_WAY).fit(*rows)
     frontier = model.frontier("complete", gap=0.0)
     html = frontier._repr_html_()
     words = words_of(html)

@@ -268,6 +268,32 @@ def test_a_probability_is_explained(pages):
     assert "+3.250 25.8 30" in text  # the odds ratio beside the weight
 
 
+@pytest.mark.parametrize(
+    ("changes", "there", "absent"),
+    [
+        (
+            {"floor": "sum"},
+            ["how many trees contain its rules, added up", "The tree frequencies of all rules"],
+            ["least tree frequency", "rarest rule"],
+        ),
+        (
+            {"floor": "each", "settings": [("constraints", "None")]},
+            ["contain its rarest rule", "of the rarest rule, compared", "least tree frequency, %"],
+            ["added up, compared", "required"],
+        ),
+        ({"floor": "each"}, ["of the rarest rule that was not required, compared"], []),
+        ({}, ["if they read the same, cut points included"], ["have the same bins"]),
+        ({"identity": "codes"}, ["if they have the same bins"], ["cut points included"]),
+        ({"identity": "rows"}, ["hold on nearly the same rows"], ["cut points included"]),
+    ],
+)
+def test_scores_are_explained_as_they_were_measured(changes, there, absent):
+    """Stability by the kind of floor, and recurrence by when two rules are the same."""
+    text = Page(render(made_report(**changes))).text
+    assert [words for words in there if words not in text] == []
+    assert [words for words in absent if words in text] == []
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 

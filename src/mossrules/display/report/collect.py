@@ -43,9 +43,9 @@ from mossrules.evaluation.folds import Dealt, EvaluationProgress
 from mossrules.evaluation.frontier_evaluation import FrontierEvaluation, standard_error
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint
-from mossrules.learning.stability_levels import floor_in_words, read_shares
+from mossrules.learning.stability_levels import read_shares
 from mossrules.model import RuleSet
-from mossrules.model.export_text import event_text
+from mossrules.model.export_text import event_text, one_line
 from mossrules.model.values import Interval, sorted_labels, value_test
 from mossrules.progress import StageListener
 from mossrules.solver import Solution
@@ -160,6 +160,7 @@ def collect(
         target_summary=_target(model, X, y),
         baselines=baselines,
         floor=model.floor,
+        identity=identity,
     )
     return data if evaluation is None else _with_evaluation(data, evaluation, rule_sets)
 
@@ -219,22 +220,22 @@ def _point(
         intercept=rule_set.intercept,
         rules=tuple(map(rules.index, rule_set.rules)),
         weights=tuple(rule_set.weights.tolist()),
-        certificate=CertificateSummary.of(solution, model.max_rules, _floor(model, solution)),
+        certificate=CertificateSummary.of(model.fitted_, solution, rule_set),
         exports={
             "text": rule_set.to_text(),
-            "sql": rule_set.to_sql(SQL_TABLE),
+            "sql": _sql(rule_set),
             "python": rule_set.to_python(),
             "json": rule_set.to_json(),
         },
     )
 
 
-def _floor(model: Moss, solution: Solution) -> str | None:
-    """Return a sentence on how often each rule of a point was found, where the floor is on each."""
-    problem = model.problem_
-    if problem is None or problem.floor == "sum" or len(solution.support) == 0:
-        return None
-    return floor_in_words(problem, model.pool_.n_trees, solution.stability)
+def _sql(rule_set: RuleSet) -> str:
+    """Return a query, or a comment that says why there is none: a report has other exports too."""
+    try:
+        return rule_set.to_sql(SQL_TABLE)
+    except InvalidParameter as error:
+        return f"-- {one_line(str(error))}\n"
 
 
 def _rules(rule_sets: Sequence[RuleSet], rules: Sequence[Rule]) -> list[ReportRule]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -19,8 +19,12 @@ from mossrules._typing import AnyArray
 from mossrules.candidates.cuts import BinnedColumn
 from mossrules.candidates.thresholds import readable
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
+from mossrules.evaluation.agreement import Identity
+from mossrules.learning.fit import FittedRules
+from mossrules.learning.stability_levels import floor_in_words
+from mossrules.model import RuleSet
 from mossrules.solver import Solution, Status
-from mossrules.solver.problems.selection import FloorKind
+from mossrules.solver.problems.selection import FloorKind, SelectionProblem
 
 __all__ = [
     "BaselinePoint",
@@ -39,6 +43,7 @@ FORMAT, VERSION = "mossrules report", 1
 EXACT = 2**53  # whole numbers below it are doubles, the only numbers that scripts have
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # no extremes: they are single people's values
 MANY_LEVELS = 12
+ROUNDING = 1e-12  # losses that are relatively closer count as equal in the search, too
 FEW_ROWS = 5  # levels of fewer rows are counted together, without their names
 
 
@@ -159,12 +164,8 @@ class CertificateSummary:
     sentence: str
 
     @classmethod
-    def of(cls, solution: Solution, max_rules: int, floor: str | None = None) -> CertificateSummary:
-        """Return the certificate of a solution of at most `max_rules` rules.
-
-        `floor` is a sentence on how often each rule was found.
-        """
-        sentence = _certificate_sentence(solution, max_rules)
+    def of(cls, fitted: FittedRules, solution: Solution, rule_set: RuleSet) -> CertificateSummary:
+        """Return the certificate of a solution, of which `rule_set` is what the refit keeps."""
         return cls(
             status=solution.status.value,
             gap=solution.gap,
@@ -172,16 +173,47 @@ class CertificateSummary:
             bound=solution.bound,
             seconds=solution.report.seconds,
             method=solution.report.method,
-            sentence=sentence if floor is None else f"{sentence} {floor}",
+            sentence=" ".join(_certificate_sentences(fitted, solution, rule_set)),
         )
 
 
-def _certificate_sentence(solution: Solution, max_rules: int) -> str:
+def _certificate_sentences(
+    fitted: FittedRules, solution: Solution, rule_set: RuleSet
+) -> Iterator[str]:
+    problem = fitted.problem
+    if problem is None:  # without candidates there is one set, that of no rules
+        yield _proof(solution, fitted.settings.max_rules, "")
+        return
+    limits = " that meets the constraints" if fitted.settings.constraints else ""
+    yield _proof(solution, problem.max_rules, limits)
+    if len(solution.support) == 0:
+        return
+    if problem.floor == "sum":
+        yield "An equally stable set is one whose tree frequencies add up to at least as much."
+    else:
+        n_trees = fitted.candidates.pool.n_trees
+        yield floor_in_words(problem, n_trees, solution.stability)
+        if solution.stability:
+            yield _equally_stable(problem, n_trees, solution.stability)
+    chosen, left_out = len(solution.support), len(solution.support) - len(rule_set)
+    if left_out:
+        why = (
+            "is left out here: the others already express it, or it hardly changes"
+            if left_out == 1
+            else "are left out here: the others already express them, or they hardly change"
+        )
+        yield (
+            f"All of this is about the {chosen} rules that the search chose. {left_out} of them "
+            f"{why} a prediction."
+        )
+
+
+def _proof(solution: Solution, max_rules: int, limits: str) -> str:
     # Without "equally stable" and "candidate" the sentence would claim too much: the proof is
     # about rules that the forest offered, and about sets above the same floor on stability.
-    others = f"equally stable set of up to {max_rules} candidate rules"
+    others = f"equally stable set of up to {max_rules} candidate rules{limits}"
     gap = f"{100.0 * solution.gap:.2g} %"
-    if solution.status is Status.OPTIMAL and not solution.gap > 0:
+    if solution.status is Status.OPTIMAL and not solution.gap > ROUNDING:
         return f"Proven: no {others} fits better."
     if solution.status is Status.OPTIMAL:
         return f"Proven: no {others} fits more than {gap} better."
@@ -193,6 +225,17 @@ def _certificate_sentence(solution: Solution, max_rules: int) -> str:
     return (
         f"Not proven: the search stopped early ({solution.status.value}, after "
         f"{solution.report.seconds:.1f} s). Another {others} may fit up to {gap} better."
+    )
+
+
+def _equally_stable(problem: SelectionProblem, n_trees: int, least: int) -> str:
+    """Return what a set must have to be as stable as one whose rarest rule is in `least` trees."""
+    # In trees, as a share that is rounded would allow too few sets or too many.
+    fixed = problem.counts[list(problem.fixed_in)]
+    but = ", those that were required aside," if (fixed < least).any() else ""
+    return (
+        f"An equally stable set is one whose rules{but} were each found in at least {least:,} of "
+        f"the {n_trees:,} trees."
     )
 
 
@@ -270,6 +313,7 @@ class ReportData:
     target_summary: TargetSummary | None = None  #: quantiles of a target that is a number
     baselines: Sequence[BaselinePoint] = field(default_factory=tuple)  #: other methods
     floor: FloorKind = "sum"  #: what the stability score is of: the "sum" of counts, or "each"
+    identity: Identity = "thresholds"  #: when two rules are the same
 
     def content(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
@@ -277,6 +321,8 @@ class ReportData:
         columns, rows, target = (fields.pop(name) for name in ("columns", "rows", "target_summary"))
         if fields["floor"] == "sum":  # as before there was another
             del fields["floor"]
+        if fields["identity"] == "thresholds":
+            del fields["identity"]
         data = {"rows": rows, "columns": columns, "target": target}
         content: dict[str, Any] = _strict(
             {"format": FORMAT, "version": VERSION, **fields, "data": data}

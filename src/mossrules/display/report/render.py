@@ -155,8 +155,7 @@ def model_html(model: Any) -> str:
     rules = model.rules_
     parts = [f"<p><strong>{escape(type(model).__name__)}</strong></p>", rules._repr_html_()]
     if isinstance(rules, RuleSet):
-        floor = model.fitted_.floor_sentence
-        certificate = CertificateSummary.of(model.solution_, model.max_rules, floor)
+        certificate = CertificateSummary.of(model.fitted_, model.solution_, rules)
         parts.append(f"<p>{escape(certificate.sentence)}</p>")
         frontiers = list(model.fitted_.frontiers.values())  # those that were asked for
         if frontiers:

@@ -27,6 +27,7 @@ from mossrules.display.report.numbers import (
     odds_ratio,
     percent,
 )
+from mossrules.evaluation.agreement import Identity
 from mossrules.solver.problems.selection import FloorKind
 
 __all__ = ["fit_figure", "label_words", "make_view", "score_figure"]
@@ -44,6 +45,13 @@ TURNING = re.compile(
 )
 # What the stability score of a point is called on an axis, by the kind of floor.
 SCORE_NAMES: dict[FloorKind, str] = {"sum": "stability score", "each": "least tree frequency"}
+# When two rules are the same, by the identity that recurrence was measured with.
+SAME_RULES: dict[Identity, str] = {
+    "thresholds": "Two rules are the same if they read the same, cut points included.",
+    "codes": "Two rules are the same if they have the same bins, even if the cut points differ.",
+    "rows": "Two rules of two rule sets are the same if they hold on nearly the same rows, and a "
+    "rule counts as found in a fold if one there reads the same.",
+}
 OTHER = {"value": "other", "text": "another value", "typical": False}
 Content = Mapping[str, Any]
 
@@ -65,6 +73,8 @@ def make_view(content: Content) -> dict[str, Any]:
         ],
         "figures": _figures(content),
         "floor": content.get("floor", "sum"),
+        "limited": dict(content["settings"]).get("constraints", "None") != "None",
+        "same": SAME_RULES[content.get("identity", "thresholds")],
         "texts": texts,
         "shown": shown,
         "rules": [_rule(rule) for rule in content["rules"]],
