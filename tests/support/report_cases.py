@@ -29,7 +29,7 @@ TITLE = "</title></script><script>alert(4)</script> of <b>bold</b> claims"
 TARGET = '</script><u>"target"</u>'
 CLASSES = ["<u>low</u>", "high & <i>mighty</i>"]
 
-SHARES = [1.0, 0.95, 0.9, 0.8, 0.7, 0.6]
+SHARES = [1.0, 0.8, 0.6, 0.45, 0.3, 0.2, 0.1]
 
 
 def hostile_table(n: int = 240) -> tuple[pd.DataFrame, pd.Series]:
@@ -73,7 +73,7 @@ class Report:
 def report_numbers(folder: Path) -> Report:
     """Report on a target of numbers, with folds and other methods."""
     X, y = hostile_table()
-    model = MossRegressor(10, stability=0.8, n_trees=150, random_state=0).fit(X, y)
+    model = MossRegressor(10, stability=0.55, n_trees=150, random_state=0).fit(X, y)
     return _report(
         folder / "numbers.html",
         model,
@@ -88,7 +88,8 @@ def report_classes(folder: Path) -> Report:
     """Report on a target of two classes, without folds."""
     X, y = hostile_table()
     labels = pd.Series(np.where(y > y.median(), *CLASSES), name=TARGET)
-    model = MossClassifier(6, stability=0.8, n_trees=150, random_state=0).fit(X, labels)
+    forest = {"n_trees": 150, "max_features": 0.7}
+    model = MossClassifier(6, stability=0.45, **forest, random_state=0).fit(X, labels)
     return _report(folder / "classes.html", model, X, labels, cv=None)
 
 

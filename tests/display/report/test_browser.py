@@ -190,6 +190,22 @@ def test_a_click_on_a_mark_shows_its_point(visit, numbers, figure, width):
         assert ring.get_attribute("transform") == mark.get_attribute("transform")
 
 
+PILE_UP = """(marks) => marks.forEach((each) =>
+  each.setAttribute("transform", marks[0].getAttribute("transform")))"""
+
+
+def test_clicks_lead_through_marks_over_each_other(visit, numbers):
+    """Points that do equally well on folds lie in one place, and each can be had by a click."""
+    page = visit(numbers.path, viewport={"width": 1280, "height": 4000}).page
+    marks = page.locator("#figure-score-wide .mark[data-point]")
+    marks.evaluate_all(PILE_UP)
+    seen = []
+    for _ in numbers.rule_sets:
+        marks.last.locator(".dot").click(force=True)
+        seen.append(shown(page)["position"])
+    assert sorted(seen) == list(range(len(numbers.rule_sets)))
+
+
 OVERLAPS = """(figure) => {
   const labels = [...document.querySelectorAll(`#${figure} .label`)];
   const boxes = labels.map((each) => [each.textContent, each.getBoundingClientRect()]);

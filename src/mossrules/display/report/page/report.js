@@ -1,5 +1,6 @@
 // What joins the parts: one point is shown, by slider, buttons, figures or keys.
 
+const OVER = 3; // pixels: marks that are no farther apart cannot be told from each other
 const last = data.points.length - 1;
 const slider = byId("point-slider");
 let shown = data.chosen;
@@ -61,17 +62,22 @@ function showRange(chart, mark) {
   range.removeAttribute("display");
 }
 
-/** Show the point whose mark is nearest to a click; dots are small, and fingers are not. */
+/**
+ * Show the point whose mark is nearest to a click; dots are small, and fingers are not.
+ * Where marks lie over each other, each further click shows the next of them.
+ */
 function showNearest(chart, event) {
-  let nearest = null;
-  let least = Infinity;
-  for (const mark of chart.querySelectorAll(".mark[data-point]")) {
+  const marks = [...chart.querySelectorAll(".mark[data-point]")].map((mark) => {
     const box = mark.querySelector(".dot").getBoundingClientRect();
     const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
     const distance = Math.hypot(event.clientX - x, event.clientY - y);
-    if (distance < least) [nearest, least] = [mark, distance];
-  }
-  if (nearest) show(Number(nearest.dataset.point));
+    return { point: Number(mark.dataset.point), distance };
+  });
+  if (!marks.length) return;
+  const nearest = marks.reduce((one, other) => (other.distance < one.distance ? other : one));
+  const over = marks.filter((mark) => mark.distance < nearest.distance + OVER);
+  const place = over.findIndex((mark) => mark.point === shown);
+  show((place < 0 ? nearest : over[(place + 1) % over.length]).point);
 }
 
 function listen() {
