@@ -3,7 +3,7 @@ A model on one page
 ===================
 
 Six rules for the progress of diabetes: what each adds to a prediction, for how many patients it
-holds, and in how many trees it was found.
+holds, and how many trees contain it.
 """
 
 from sklearn.datasets import load_diabetes
@@ -12,7 +12,7 @@ from mossrules import MossRegressor
 from mossrules.display import RulesDisplay
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-model = MossRegressor(max_rules=6, n_trees=500).fit(X, y.rename("progression"))
+model = MossRegressor(max_rules=6).fit(X, y.rename("progression"))
 RulesDisplay.from_estimator(model).plot()
 
 # %%
