@@ -282,9 +282,7 @@ def of_evaluation(found: Any) -> dict[str, Any]:
 def of_report(data: Any) -> dict[str, Any]:
     """Return what a page shows, its exports and settings as digests."""
     content = plain(data.content())
-    # A parameter that came later, as it was before there was one, does not change what was kept.
-    settings = [setting for setting in data.settings if setting != ("floor", "sum")]
-    content["settings"] = of_lines(f"{name} {value}" for name, value in settings)
+    content["settings"] = of_lines(f"{name} {value}" for name, value in data.settings)
     for point, shown in zip(content["points"], data.points, strict=True):
         point["exports"] = {name: digest(text) for name, text in shown.exports.items()}
         del point["certificate"]["sentence"]
