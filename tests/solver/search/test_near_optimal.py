@@ -65,6 +65,42 @@ def test_the_set_is_the_list_by_brute_force(case, tolerance):
     assert max(sizes) > 1
 
 
+def signed_loss(problem, support):
+    """Return the loss by plain definition: the least of part of the rules that keep their signs."""
+    losses = []
+    for size in range(len(support) + 1):
+        for part in map(list, itertools.combinations(support, size)):
+            A = problem.statistics.G[np.ix_(part, part)] + np.eye(size) / problem.gamma
+            w = np.linalg.solve(A, problem.statistics.q[part])
+            if (problem.signs[part] * w >= 0).all():
+                losses.append(plain_loss(problem, part))
+    return min(losses)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.02, 0.5])
+@pytest.mark.parametrize("floor", ["sum", "each"])
+def test_signs_of_weights_are_kept(floor, tolerance):
+    """Each rule set within the tolerance by the best weights of its signs, and no other."""
+    sizes = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(seed, max_rules=int(rng.integers(1, 4)))
+        signs = rng.integers(-1, 2, problem.m) if seed % 2 else np.ones(problem.m, int)
+        problem = replace(problem, signs=signs)
+        if floor == "each":
+            problem = problem.with_floor("each")
+            problem = problem.at(int(rng.choice([0.0, 0.5, 1.0]) * problem.max_stability))
+        near = near_optimal(problem, tolerance, EVERYTHING, Options(time_limit=None))
+        losses = {each: signed_loss(problem, each) for each in all_selections(problem)[0]}
+        limit, unit = (1.0 + tolerance) * min(losses.values()), 1e-9 * problem.null_loss
+        within = {each for each, loss in losses.items() if loss <= limit + 1e-4 * unit}
+        assert within <= set(as_sets(near))
+        assert all(losses[each] <= limit + unit for each in as_sets(near))
+        assert near.is_complete
+        sizes.append(len(near))
+    assert max(sizes) > 1
+
+
 def test_fixed_rules_are_in_every_selection_or_in_none():
     """Rules fixed in and out count for smaller selections too."""
     for seed in range(20):
@@ -264,7 +300,7 @@ def test_the_set_of_classifiers_is_the_list_by_brute_force(tolerance):
     sizes = []
     for seed in range(60):
         rows, problem = random_logistic_problem(seed)
-        problem = replace(problem, signs=None)
+        problem = replace(problem, signs=None)  # which the oracle does not know
         near = near_optimal(problem, tolerance, EVERYTHING, Options(time_limit=None))
         expected = brute_force_logistic_pool(rows, problem, tolerance)
         limit = (1.0 + tolerance) * min(expected.values())

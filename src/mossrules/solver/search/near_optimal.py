@@ -190,10 +190,8 @@ def near_optimal(
     >>> [support.tolist() for support in best.supports], best.core
     ([[0, 1], [0, 2]], array([0]))
     """
-    if problem.is_limited:
-        raise InvalidParameter(
-            "A near-optimal set takes neither limits A z <= b nor signs; leave them out."
-        )
+    if problem.constraints is not None:
+        raise InvalidParameter("A near-optimal set takes no limits A z <= b; leave them out.")
     asked, problem = problem, problem.as_sum()  # no search knows of a floor on each rule
     tolerance = check_number("tolerance", tolerance, minimum=0.0)
     max_solutions = check_integer("max_solutions", max_solutions)
