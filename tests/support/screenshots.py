@@ -40,7 +40,7 @@ def main() -> None:
                 visit.page.emulate_media(media="print")
             else:
                 # So that it is seen how changes are shown; a pointer would leave its shade.
-                visit.page.evaluate("document.getElementById('point-next').click()")
+                visit.page.evaluate("document.getElementById('point-previous').click()")
             _write(FOLDER / f"{name}.png", visit.page.screenshot(), MARGIN * (name == "print"))
             visit.close()
 
