@@ -131,7 +131,7 @@ def test_what_is_for_the_squared_loss_says_so():
     rows, problem = limited_classes(0)
     with pytest.raises(InvalidParameter, match="for the squared loss"):
         approximate_frontier(rows.problem())
-    with pytest.raises(InvalidParameter, match="keeps neither limits"):
+    with pytest.raises(InvalidParameter, match="keeps no limits such as AtMostFeatures"):
         solve(problem, "coordinate-descent")
 
 
