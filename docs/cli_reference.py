@@ -124,6 +124,8 @@ def _default(default: Any, *, told: bool | str) -> str:
     """Return what counts where the option is not given."""
     if default is inspect.Parameter.empty:
         return "required"
+    if isinstance(told, str):
+        return told
     if default is None or default is False or not told:
         return ""
     if default is True:

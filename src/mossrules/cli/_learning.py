@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from mossrules import _late as late
 from mossrules import defaults
 from mossrules._signals import defer_signals, interrupted_by
-from mossrules.cli._options import Choice, Cluster, Engine, File, Forest, Moss, Task
+from mossrules.cli._options import Choice, Cluster, Engine, File, Floor, Forest, Moss, Task
 from mossrules.cli._output import errors, progress
 from mossrules.exceptions import (
     InvalidFile,
@@ -42,6 +42,7 @@ __all__ = [
     "read_for_task",
     "read_numbers",
     "scan_for_task",
+    "stability_parameters",
 ]
 
 Read = TypeVar("Read")
@@ -215,32 +216,47 @@ def _close(client: Any) -> None:
 # --- parameters -----------------------------------------------------------------------------------
 
 
-def forest_parameters(forest: Forest) -> dict[str, Any]:
+def forest_parameters(forest: Forest, moss: Moss) -> dict[str, Any]:
     """Return the parameters of estimators that the options stand for."""
     parameters = asdict(forest)
-    n_trees = parameters.pop("n_trees")
+    n_trees, generator = parameters.pop("n_trees"), parameters.pop("generator")
+    usual = defaults.PAPER["generator"] if moss.paper else defaults.GENERATOR
     return {
         "n_trees": int(n_trees) if n_trees.lstrip("-").isdecimal() else n_trees,
         "random_state": parameters.pop("seed"),
+        "generator": generator or usual,
         **parameters,
     }
 
 
-def choice_parameters(choice: Choice) -> dict[str, Any]:
+def choice_parameters(choice: Choice, moss: Moss) -> dict[str, Any]:
     """Return the parameters of the choice that the options stand for."""
     return {
         "max_rules": choice.max_rules,
-        "stability": number_or_word(choice.stability),
-        "floor": choice.floor.value,
+        **stability_parameters(choice.stability, choice.floor, moss),
         "ties": choice.ties.value,
         "gap": choice.gap,
+    }
+
+
+def stability_parameters(stability: str | None, floor: Floor | None, moss: Moss) -> dict[str, Any]:
+    """Return the stability target and what it is for.
+
+    The default share is of the tree frequency of each rule. Of the sum it would ask for nothing.
+    """
+    usual = defaults.PAPER["floor"] if moss.paper else defaults.FLOOR
+    kind = usual if floor is None else floor.value
+    target = defaults.STABILITY if kind == defaults.FLOOR else defaults.PAPER["stability"]
+    return {
+        "stability": target if stability is None else number_or_word(stability),
+        "floor": kind,
     }
 
 
 def moss_parameters(moss: Moss, table: Columns | late.table.Table, target: str) -> dict[str, Any]:
     """Return the parameters of `MossRegressor` that the options stand for.
 
-    With --paper some are others than the options of a choice or a forest say: let these follow.
+    With --paper some are those of a choice or a forest, whose own options come after them.
     """
     asked = {
         "cuts": _read_cuts(moss, _features(table, target)),
@@ -353,9 +369,9 @@ def learn_for_task(
         table,
         target,
         **{
-            **choice_parameters(choice),
-            **forest_parameters(forest),
             **moss_parameters(moss, table, target),
+            **forest_parameters(forest, moss),
+            **choice_parameters(choice, moss),
         },
         n_jobs=jobs,
     )

@@ -45,6 +45,7 @@ __all__ = [
     "MaxRules",
     "Moss",
     "Record",
+    "StabilityOption",
     "Task",
     "TaskOption",
     "Ties",
@@ -170,16 +171,18 @@ class Forest:
             "--max-features",
             help="Share of the columns that each split looks at.",
             rich_help_panel=MODEL,
+            show_default="1/3",
         ),
     ] = defaults.MAX_FEATURES
     generator: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="'forest' draws by what rows and columns hold, 'paper-forest' as the first "
             "release did.",
             rich_help_panel=MODEL,
+            show_default=f"{defaults.GENERATOR}; {defaults.PAPER['generator']} with --paper",
         ),
-    ] = defaults.GENERATOR
+    ] = None
     seed: Annotated[int, typer.Option(min=0, help="Seed of the forest.", rich_help_panel=MODEL)] = 0
 
 
@@ -203,7 +206,8 @@ class Moss:
         typer.Option(
             "--paper",
             help="Rules and weights as in the paper: quantiles for cut points, leaves of trees for "
-            "rules, a floor on the sum, free directions, equal shrinkage. Numbers stay as given.",
+            "rules, a floor on the sum at stability 'high', free directions, equal shrinkage. "
+            "Options given beside it still count; numbers, such as that of bins, are not changed.",
             rich_help_panel=MODEL,
         ),
     ] = False
@@ -313,12 +317,24 @@ MaxRules = Annotated[
     int, typer.Option("--max-rules", "-k", help="Most rules in the model.", rich_help_panel=MODEL)
 ]
 FloorOption = Annotated[
-    Floor,
+    Floor | None,
     typer.Option(
         "--floor",
         help="What the stability target is for: the 'sum' of the tree frequencies of the rules, or "
         "the tree frequency of 'each' rule.",
         rich_help_panel=MODEL,
+        show_default=f"{defaults.FLOOR}; {defaults.PAPER['floor']} with --paper",
+    ),
+]
+StabilityOption = Annotated[
+    str | None,
+    typer.Option(
+        "--stability",
+        help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or 'auto' to "
+        "choose one by cross-validation; with --floor each also a number of rules: the most "
+        "frequent ones, to choose among.",
+        rich_help_panel=MODEL,
+        show_default=f"{defaults.STABILITY}; {defaults.PAPER['stability']} with a floor on the sum",
     ),
 ]
 TiesOption = Annotated[
@@ -405,17 +421,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.
 class Choice:
     """Which rules to take of the candidates."""
 
-    stability: Annotated[
-        str,
-        typer.Option(
-            "--stability",
-            help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or 'auto' "
-            "to choose one by cross-validation; with --floor each also a number of rules: the most "
-            "frequent ones, to choose among.",
-            rich_help_panel=MODEL,
-        ),
-    ] = str(defaults.STABILITY)
-    floor: FloorOption = Floor.EACH
+    stability: StabilityOption = None
+    floor: FloorOption = None
     max_rules: MaxRules = defaults.MAX_RULES
     gap: Annotated[
         float,

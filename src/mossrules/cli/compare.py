@@ -135,6 +135,7 @@ def compare(
     if plot is not None:
         check_plot(plot)
     table, kind = read_for_task(file, task)
+    searched = forest_parameters(forest, moss)
     methods = late.registry.make_methods(
         None if method is None else dict.fromkeys(name.value for name in method),
         classes=kind is options.Task.CLASSIFICATION,
@@ -143,9 +144,9 @@ def compare(
             "gap": max(choice.gap, defaults.FRONTIER_GAP),
             **moss_parameters(moss, table, file.target),
         },
-        own={**choice_parameters(choice), **({"floor": "sum"} if moss.paper else {})},
+        own={**searched, **choice_parameters(choice, moss)},
         max_rules=choice.max_rules,
-        **forest_parameters(forest),
+        **searched,
     )
     if trust:
         how = {"refits": refits, "scheme": scheme.value, "seeds": seeds}

@@ -13,7 +13,13 @@ from mossrules import defaults
 from mossrules._files import check_place, write_file
 from mossrules._signals import check_interrupted
 from mossrules.cli import _options as options
-from mossrules.cli._learning import forest_parameters, learn, moss_parameters, read_numbers
+from mossrules.cli._learning import (
+    forest_parameters,
+    learn,
+    moss_parameters,
+    read_numbers,
+    stability_parameters,
+)
 from mossrules.cli._output import (
     check_plot,
     figure_bytes,
@@ -52,7 +58,7 @@ def frontier(
         float | None, typer.Option(help="Seconds for all points together.", show_default=False)
     ] = None,
     max_rules: options.MaxRules = defaults.MAX_RULES,
-    floor: options.FloorOption = options.Floor(defaults.FLOOR),
+    floor: options.FloorOption = None,
     ties: options.TiesOption = options.Ties.KEEP,
     forest: options.Forest,
     moss: options.Moss,
@@ -70,13 +76,13 @@ def frontier(
         table,
         file.target,
         max_rules=max_rules,
-        stability=1.0,  # the quickest choice; points of the frontier are chosen below
         ties=ties.value,
         gap=gap,
         **{
-            "floor": floor.value,
-            **forest_parameters(forest),
             **moss_parameters(moss, table, file.target),
+            **forest_parameters(forest, moss),
+            # The quickest choice; points of the frontier are chosen below.
+            **stability_parameters("1.0", floor, moss),
         },
         n_jobs=jobs,
     )
@@ -96,7 +102,13 @@ def frontier(
         })  # fmt: skip
         return
     print_line(("What stability costs", "bold"), ": the most stable first, * at the knee.")
-    out.print(frontier_table(rows))
+    n_trees = model.pool_.n_trees if result.floor == "each" else None
+    out.print(frontier_table(rows, n_trees))
+    if n_trees is not None:
+        print_line(
+            f"in trees: every rule is in at least this part of the {n_trees:,} trees; share: of "
+            "the largest part that is possible."
+        )
     print_line(repr(result))
     for path in (output, plot):
         if path is not None:
@@ -133,30 +145,32 @@ def solve(
 def frontier_rows(
     model: late.estimators.MossRegressor, frontier: late.frontier.Frontier
 ) -> list[dict[str, Any]]:
-    """Return what is said of each point, the most stable first."""
-    signs = None if model.problem_ is None else model.problem_.signs
-    statistics, points = model.candidates_.statistics, frontier.points
+    """Return what is said of each point and its model, the most stable first."""
+    points = frontier.points
     knee = frontier.knee() if len(points) > 2 else None
+    models = [model.fitted_.at(index=index, frontier=frontier) for index in range(len(points))]
     return [
         {
             "index": index,
             **solution_content(point, frontier.share(point.stability)),
-            "r2_training": late.squared_error.training_r2(statistics, point.support, signs),
+            "rules": len(chosen.rules),  # without those that hardly count
+            "r2_training": late.squared_error.training_r2(chosen.candidates, chosen.rules),
             "knee": point is knee,
         }
-        for index, point in enumerate(points)
+        for index, (point, chosen) in enumerate(zip(points, models, strict=True))
     ]
 
 
-def frontier_table(rows: list[dict[str, Any]]) -> Table:
-    """Return one line for each point of a frontier."""
-    headings = ("point", "rules", "stability", "share", "loss", "R2", "gap")
+def frontier_table(rows: list[dict[str, Any]], n_trees: int | None) -> Table:
+    """Return one line for each point of a frontier; `n_trees` where each rule has a floor."""
+    stability = "stability" if n_trees is None else "in trees"
+    headings = ("point", "rules", stability, "share", "loss", "R2", "gap")
     table = table_of(right=headings, last="status")
     for row in rows:
         table.add_row(
             f"{'*' if row['knee'] else ''}{row['index']}",
             str(row["rules"]),
-            str(row["stability"]),
+            str(row["stability"]) if n_trees is None else f"{row['stability'] / n_trees:.1%}",
             f"{row['stability_share']:.1%}",
             f"{row['loss']:.6g}",
             f"{row['r2_training']:.4f}",

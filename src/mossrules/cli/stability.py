@@ -17,8 +17,8 @@ from mossrules.cli._learning import (
     evaluate_methods,
     forest_parameters,
     moss_parameters,
-    number_or_word,
     read_numbers,
+    stability_parameters,
 )
 from mossrules.cli._output import format_interval, out, print_json, print_line, table_of
 from mossrules.exceptions import InvalidParameter
@@ -41,17 +41,8 @@ def stability(
     ] = 0.5,
     checkpoint: options.Record = None,
     as_json: options.Json = False,
-    level: Annotated[
-        str,
-        typer.Option(
-            "--stability",
-            help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or "
-            "'auto'; with --floor each also a number of rules: the most frequent ones, to choose "
-            "among.",
-            rich_help_panel=options.MODEL,
-        ),
-    ] = str(defaults.STABILITY),
-    floor: options.FloorOption = options.Floor(defaults.FLOOR),
+    level: options.StabilityOption = None,
+    floor: options.FloorOption = None,
     max_rules: options.MaxRules = defaults.MAX_RULES,
     gap: options.ChoiceGap = defaults.FRONTIER_GAP,
     ties: options.TiesOption = options.Ties.KEEP,
@@ -67,13 +58,12 @@ def stability(
     table = read_numbers(file)
     model = late.estimators.MossRegressor(
         max_rules=max_rules,
-        stability=number_or_word(level),
         gap=gap,
         ties=ties.value,
         **{
-            "floor": floor.value,
-            **forest_parameters(forest),
             **moss_parameters(moss, table, file.target),
+            **forest_parameters(forest, moss),
+            **stability_parameters(level, floor, moss),
         },
     )
     evaluation = evaluate_methods(
@@ -132,17 +122,18 @@ def show(evaluation: late.evaluation.Evaluation, share: float) -> None:
     """Print a model's stability for people."""
     summary, rules = evaluation.summaries[0], rules_again(evaluation, share)
     print_line(
-        ("Rules that come out again", "bold"),
-        f": those of at least {share:.0%} of {evaluation.n_folds} folds, each without a part of "
+        ("Rules that are found again", "bold"),
+        f": those of at least {share:.0%} of {evaluation.n_folds} refits, each without a part of "
         "the rows.",
     )
     if rules:
         out.print(consistency_table(rules))
     else:
         print_line("There are none; ask for fewer rules or fewer bins, or look at a lower share.")
+    always, ever = (len(rules_again(evaluation, least)) for least in (1.0, ANY))
     print_line(
-        f"{len(rules_again(evaluation, 1.0))} rules are in all folds, of "
-        f"{len(rules_again(evaluation, ANY))} that are in some; a fold has {summary.n_rules:.3g}. "
+        f"{always} {'rule was' if always == 1 else 'rules were'} found in all "
+        f"{evaluation.n_folds} refits, of {ever} in any; a refit has {summary.n_rules:.3g}. "
         f"R2 {summary.r2:.3f} +- {summary.r2_se:.3f} on the rows left out."
     )
     out.print(measures_table(summary))
@@ -150,7 +141,7 @@ def show(evaluation: late.evaluation.Evaluation, share: float) -> None:
 
 def consistency_table(rules: Sequence[tuple[str, float]]) -> Table:
     """Return one line for each rule with the share of the folds that have it."""
-    table = table_of(right=["folds"], last="rule")
+    table = table_of(right=["refits"], last="rule")
     for text, share in rules:
         table.add_row(f"{share:.0%}", Text(text))
     return table

@@ -114,11 +114,17 @@ def best_ridge(statistics: Statistics, support: IntArray, signs: IntArray | None
     return float(RIDGES[int(np.argmin(np.round(np.array(errors) / min(errors), 9)))])
 
 
-def training_r2(statistics: Statistics, support: IntArray, signs: IntArray | None = None) -> float:
-    """Return R2 of the refitted rules on the training rows, from the statistics alone."""
+def training_r2(candidates: Candidates, rules: RuleSet) -> float:
+    """Return R2 on the training rows of a rule set of candidates, from their statistics alone."""
+    statistics = candidates.statistics
     if not statistics.yy:
         return 1.0  # a constant target is met
-    w, a = refit_weights(statistics, support, signs)
+    places = {rule: place for place, rule in enumerate(candidates.pool.rules)}
+    support = np.array([places[rule] for rule in rules.rules], dtype=np.int64)
+    values, scale = statistics.values[support], statistics.target_scale
+    # A rule whose rows have the mean of all rows has a column of zeros, and moves nothing.
+    w = np.divide(rules.weights / scale, values, out=np.zeros_like(values), where=values != 0)
+    a = (rules.intercept - statistics.target_mean) / scale
     G, u = statistics.G[np.ix_(support, support)], statistics.sums[support]
     left = statistics.yy - 2.0 * statistics.q[support] @ w + w @ G @ w
     return 1.0 - float(left + 2.0 * a * (u @ w) + statistics.n * a**2) / statistics.yy
