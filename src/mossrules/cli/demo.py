@@ -131,7 +131,7 @@ def _choose(
     """Choose a few rules; if not exactly, by a method whose kernels compile in no time."""
     solver: Literal["auto", "coordinate-descent"] = "auto" if exact else "coordinate-descent"
     trees = candidates.pool.n_trees
-    how: dict[str, Any] = {} if exact else {"floor": "sum", "directions": "free", "stability": 0.8}
+    how: dict[str, Any] = {} if exact else {"floor": "sum", "stability": 0.8}
     model = late.estimators.MossRegressor(
         MODEL_RULES, n_trees=trees, solver=solver, random_state=seed, **how
     )
@@ -143,6 +143,8 @@ def _show_model(model: late.estimators.MossRegressor) -> None:
               "that hold.")  # fmt: skip
     out.print(rules_table(model.rules_))
     print_line(certificate(model.solution_))
+    if model.fitted_.floor_sentence is not None:
+        print_line(model.fitted_.floor_sentence)
 
 
 def _rules_table(

@@ -123,9 +123,7 @@ def show(model: late.estimators.MossRegressor, scores: dict[str, float]) -> None
         )
     rows = model.candidates_.statistics.n
     print_line(
-        f"R2 {scores['r2_training']:.3f} on the {rows:,.0f} training rows. "
-        f"{len(model.rules_)} of {len(model.candidates_):,} candidate rules, with "
-        f"{share_of_largest(model):.0%} of the largest stability."
+        f"R2 {scores['r2_training']:.3f} on the {rows:,.0f} training rows. {choice_in_words(model)}"
     )
 
 
@@ -134,6 +132,16 @@ def show_certificate(model: Any) -> None:
     print_line(certificate(model.solution_))
     if model.fitted_.floor_sentence is not None:
         print_line(model.fitted_.floor_sentence)
+
+
+def choice_in_words(model: Any) -> str:
+    """Return how many candidates were chosen, and from how many that the stability target left."""
+    chosen = f"{len(model.rules_)} of {len(model.candidates_):,} candidate rules"
+    problem = model.problem_
+    if problem is None or problem.floor == "sum":
+        return f"{chosen}, with {share_of_largest(model):.0%} of the largest stability."
+    frequent = late.np.count_nonzero(problem.counts >= problem.min_stability)
+    return f"{chosen}, of which {frequent:,} were frequent enough."
 
 
 def show_classes(model: late.estimators.MossClassifier, scores: dict[str, float]) -> None:
@@ -145,10 +153,7 @@ def show_classes(model: late.estimators.MossClassifier, scores: dict[str, float]
         )
         out.print(rules_table(member.rules_))
         show_certificate(member)
-        print_line(
-            f"{len(member.rules_)} of {len(member.candidates_):,} candidate rules, with "
-            f"{share_of_largest(member):.0%} of the largest stability."
-        )
+        print_line(choice_in_words(member))
     print_line(
         f"Right on {scores['accuracy_training']:.1%} of the training rows; log-loss "
         f"{scores['log_loss_training']:.4f}, and {scores['log_loss_without_rules']:.4f} without "
