@@ -25,6 +25,7 @@ from mossrules.constraints import (
     OnlyUp,
     OwnDirection,
 )
+from mossrules.defaults import MAX_FEATURES, PAPER_WAY
 from mossrules.evaluation import assess, evaluate
 from mossrules.stability import consistent_rules, empirical_stability
 
@@ -69,10 +70,10 @@ def test_the_names_of_methods_are_those_of_the_registry():
 def test_a_comparison_is_that_of_the_library(data, table):
     """All methods and folds have the figures of `evaluate`, bit for bit but for the times."""
     content = json.loads(run("compare", data, "--folds", "3", "--json", "--gap", "0.05").stdout)
-    methods = make_methods(None, classes=False, max_rules=4, n_trees=25, random_state=0)
+    search = {"n_trees": 25, "max_features": MAX_FEATURES, "random_state": 0}
+    methods = make_methods(None, classes=False, max_rules=4, **search)
     for name in ("MOSS", "MOSS-H", "MOSS-M", "MOSS-L"):
-        methods[name].set_params(gap=0.05, ties="keep")
-    methods["MOSS"].set_params(stability=0.8)
+        methods[name].set_params(gap=0.05)
     expected = evaluate(methods, table, "progression", cv=3)
     found, frame = pd.DataFrame(content["folds"]), expected.frame()
     assert found["method"].unique().tolist() == list(COMPARED)
@@ -142,8 +143,8 @@ def test_classifiers_are_compared_by_metrics_of_classes(table, tmp_path):
     two = ["--folds", "2", "--metric", "log_loss", "--method", "SIRUS", "--method", "MOSS-H"]
     content = json.loads(run("compare", path, *two, "--json").stdout)
     methods = {
-        "SIRUS": SirusClassifier(4, n_trees=25),
-        "MOSS-H": MossClassifier(4, stability="high", n_trees=25, gap=0.01),
+        "SIRUS": SirusClassifier(4, n_trees=25, max_features=MAX_FEATURES),
+        "MOSS-H": MossClassifier(4, stability="high", n_trees=25, gap=0.01, **PAPER_WAY),
     }
     expected = evaluate(methods, table.assign(progression=high), "progression", cv=2)
     for name in ("auc", "log_loss"):
@@ -244,14 +245,15 @@ def test_stability_is_shown(data):
         assert f"{each['share']:.0%} │ {each['rule']}" in lines
     for name, each in content["measures"].items():
         assert f"{name} │ {each['estimate']:.3f} [" in " ".join(lines.split())
-    assert f"of {content['distinct']} that are in some" in result.stdout
+    assert f"of {content['distinct']} in any" in result.stdout
 
 
 def test_no_rule_that_comes_again_is_said(data):
     """Where no rule is in enough folds there is a sentence in place of an empty table."""
-    result = run("stability", data, "--folds", "10", "--share", "1", "--n-bins", "60")
+    moving = ["--cuts", "quantile", "--n-bins", "60"]
+    result = run("stability", data, "--folds", "10", "--share", "1", *moving)
     assert "There are none" in result.stdout
-    assert "0 rules are in all folds" in result.stdout
+    assert "0 rules were found in all 10 refits" in result.stdout
 
 
 def test_stability_goes_on_from_a_record(data, tmp_path):

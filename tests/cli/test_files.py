@@ -14,7 +14,7 @@ from rich.console import Console
 from sklearn.datasets import load_diabetes
 from sklearn.metrics import r2_score
 
-from mossrules import Frontier, MossRegressor, RuleSet
+from mossrules import Frontier, MossRegressor, RuleSet, defaults
 from mossrules.cli import _output
 from support.commands import run
 
@@ -126,13 +126,13 @@ def test_options_reach_the_model(folder, table):
 
 def test_a_search_that_runs_out_of_time_says_so(folder):
     """The certificate tells the gap that is left, for people and for machines."""
-    hard = ["--stability", "0.5", "--gamma", "10", "--gap", "0", "--time-limit", "0.05"]
+    hard = ["--paper", "--stability", "0.5", "--gamma", "10", "--gap", "0", "--time-limit", "0.05"]
     hard += ["--max-rules", "15", "--n-trees", "200"]
     result = fit(folder / "data.csv", *hard)
     assert result.exit_code == 0
     assert "Not proven: time limit after" in result.stdout
     assert json.loads(fit(folder / "data.csv", "--json", *hard).stdout)["solution"]["gap"] > 0
-    low = fit(folder / "data.csv", "--stability", "low").stdout
+    low = fit(folder / "data.csv", "--paper", "--stability", "low").stdout
     assert "Heuristic: found by coordinate-descent" in low
 
 
@@ -372,23 +372,70 @@ def test_the_commands_run_as_programs(folder, tmp_path):
 
 
 def test_fit_says_how_often_each_rule_was_found(folder, table):
-    """With --floor each, in a sentence under the certificate, and in the JSON."""
-    result = fit(folder / "data.csv", "--floor", "each", "--stability", "20")
+    """In a sentence under the certificate, and in the JSON, unless the floor is on the sum."""
+    result = fit(folder / "data.csv", "--stability", "20")
     X = table.drop(columns=["patient id"])
-    model = MossRegressor(4, n_trees=40, random_state=0, floor="each", stability=20)
-    sentence = model.fit(X, "progression").fitted_.floor_sentence
+    model = MossRegressor(4, n_trees=40, random_state=0, stability=20).fit(X, "progression")
+    sentence = model.fitted_.floor_sentence
     assert sentence.startswith("Every rule was found in at least")
     assert sentence in result.stdout.splitlines()
-    content = json.loads(fit(folder / "data.csv", "--floor", "each", "--json").stdout)
+    frequent = int((model.pool_.counts >= model.problem_.min_stability).sum())
+    assert 20 <= frequent < len(model.pool_)
+    assert f"candidate rules, of which {frequent} were frequent enough." in result.stdout
+    content = json.loads(fit(folder / "data.csv", "--json").stdout)
     assert content["floor"].startswith("Every rule was found in at least")
-    assert "floor" not in json.loads(fit(folder / "data.csv", "--json").stdout)
+    sum_of_all = fit(folder / "data.csv", "--floor", "sum")
+    assert "of the largest stability" in sum_of_all.stdout
+    assert "floor" not in json.loads(fit(folder / "data.csv", "--floor", "sum", "--json").stdout)
 
 
 def test_a_number_of_rules_without_a_floor_on_each_is_refused(folder):
     """The message says what it goes with."""
-    result = fit(folder / "data.csv", "--stability", "20")
+    result = fit(folder / "data.csv", "--floor", "sum", "--stability", "20")
     assert result.exit_code == 1
     assert "a number of rules goes with floor='each'" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "others"),
+    [
+        ([], {}),
+        (["--stability", "0.7", "--inner-nodes"], {"stability": 0.7, "inner_nodes": True}),
+        (["--floor", "each", "--generator", "forest"], {"floor": "each", "generator": "forest",
+                                                        "stability": defaults.STABILITY}),
+    ],
+)  # fmt: skip
+def test_the_papers_way_is_an_option(folder, table, options, others):
+    """With the paper's stability, as the share of our default would ask of a sum for nothing."""
+    fitted = fit(folder / "data.csv", "--paper", *options, "--export", "text").stdout
+    way = {**defaults.PAPER_WAY, "stability": "high", **others}
+    model = MossRegressor(4, n_trees=40, random_state=0, **way)
+    X = table.drop(columns=["patient id"])
+    assert fitted.strip() == model.fit(X, "progression").rules_.to_text().strip()
+
+
+def test_a_floor_on_the_sum_has_a_stability_of_the_sum(folder, table):
+    """Without a word on it, "high" in place of our share for each rule."""
+    fitted = fit(folder / "data.csv", "--floor", "sum", "--export", "text").stdout
+    model = MossRegressor(4, n_trees=40, random_state=0, floor="sum", stability="high")
+    X = table.drop(columns=["patient id"])
+    assert fitted.strip() == model.fit(X, "progression").rules_.to_text().strip()
+
+
+def test_a_frontier_says_how_often_every_rule_was_found(folder):
+    """By floors on each rule, as shares of the trees; by floors on the sum, as the paper's sum."""
+    arguments = ["frontier", folder / "data.csv", "-t", "progression", "--drop", "patient id"]
+    arguments += [*QUICK, "--points", "3"]
+    points = json.loads(run(*arguments, "--json").stdout)["points"]
+    shown = run(*arguments).stdout
+    assert "of the 40 trees" in shown
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    for point in points:
+        told = f"│ {point['stability'] / 40:.1%} │ {point['stability_share']:.1%} │"
+        assert any(told in line for line in lines)
+    paper = run(*arguments, "--paper").stdout
+    assert "of the 40 trees" not in paper
+    assert " stability ┃" in paper
 
 
 def test_the_other_commands_take_a_floor_on_each_rule(folder, tmp_path):
@@ -408,4 +455,4 @@ def test_the_other_commands_take_a_floor_on_each_rule(folder, tmp_path):
     text = page.read_text("utf-8")
     assert "least tree frequency, % of the maximum" in text
     assert "Every rule was found in at least" in text
-    assert "The tree frequency of the least frequent rule" in text
+    assert "The tree frequency of the rarest rule" in text
