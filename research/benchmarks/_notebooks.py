@@ -195,9 +195,10 @@ def reward_counts(candidates: Candidates, max_rules: int, rho: float) -> RuleSet
     inside = np.zeros(design.m, dtype=bool)
     best = w.copy()
     useless = np.where(factors > 0, 0.0, np.inf)
+    any_sign = np.zeros(design.m, dtype=np.int64)
     for price in PRICES:
         prices = (price - (1.0 - rho) * statistics.counts) / rho + useless
-        descend(scaled.C, NO_RIDGE, prices, 1e-9 * design.yy, 1000, w, r, inside)
+        descend(scaled.C, NO_RIDGE, prices, any_sign, 1e-9 * design.yy, 1000, w, r, inside)
         if np.count_nonzero(inside) > most:
             break
         best = w * factors
@@ -296,6 +297,7 @@ def encoded(rows: Rows, source: ForestGenerator) -> EncodedTable:
         Rows.from_table(rows.table, rows.target, rows.weights, keeps_order=True),
         source,
         n_bins=BINS,
+        cuts="quantile",
     )
 
 
