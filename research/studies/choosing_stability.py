@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from mossrules import MossRegressor, RuleSet, evaluate_frontier
+from mossrules.defaults import PAPER_WAY
 from mossrules.estimators import candidates_for, search_parameters
 from mossrules.evaluation.frontier_evaluation import SelectionCriterion
 from mossrules.stability import empirical_stability
@@ -44,7 +45,7 @@ def measure(name: str) -> dict[object, tuple[float, float, float]]:
     shares: dict[object, list[float]] = {choice: [] for choice in CHOICES}
     for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(X):
         model = MossRegressor(
-            floor="sum", n_trees=500, n_bins=10, max_features=1 / 3, time_limit=SECONDS
+            n_trees=500, n_bins=10, max_features=1 / 3, time_limit=SECONDS, **PAPER_WAY
         )
         inner = evaluate_frontier(
             model,
