@@ -117,7 +117,7 @@ def test_every_cut_separates_rows_and_none_is_missing(values, bins):
     assert all(low < high for low, high in itertools.pairwise(cuts))
     counts = np.bincount(np.searchsorted(cuts, values, side="left"), minlength=len(cuts) + 1)
     assert counts.all()
-    assert len(cuts) < bins
+    assert len(cuts) < bins + 2  # two are for tails
     assert bool(cuts) == (len(set(values)) > 1)
 
 
@@ -165,7 +165,7 @@ def test_only_values_that_many_rows_share_make_a_bin_large(values, bins):
     """A bin of more than 1.6 times its share is mostly one value, unless there are no bins left."""
     cuts = cuts_of(values, bins)
     codes = np.searchsorted(cuts, values, side="left")
-    if len(cuts) == bins - 1 or len(set(values)) <= bins:
+    if len(cuts) >= bins - 1 or len(set(values)) <= bins:
         return
     for code in range(len(cuts) + 1):
         members = np.asarray(values)[codes == code].tolist()
@@ -232,6 +232,26 @@ def test_zeros_that_most_rows_have_are_a_bin_of_their_own():
     zeros = set(codes[both == 0.0])
     assert len(zeros) == 1
     assert set(both[codes == zeros.pop()]) == {0.0}
+
+
+def test_a_tail_that_stretches_far_is_cut_once_more():
+    """Incomes have a cut among the largest eighth; uniform and normal columns have none there."""
+    rng = np.random.default_rng(5)
+    incomes = np.exp(rng.normal(10.0, 1.0, 4000))
+    for values, sign in ((incomes, 1.0), (-incomes, -1.0)):
+        cuts = np.array(cuts_of(values))
+        beyond = np.mean(sign * values > (sign * cuts).max())
+        assert 0.01 <= beyond < 1 / 16
+        assert len(cuts) <= 8
+    for values in (rng.uniform(size=4000), rng.normal(size=4000)):
+        assert len(cuts_of(values)) < 8
+
+
+def test_a_few_strays_make_no_tail():
+    """Five far values of a thousand make no cut, and neither do nine that are few at all."""
+    values = np.random.default_rng(6).uniform(0.0, 100.0, 1000)
+    assert max(cuts_of(np.append(values, [1e6] * 5))) < 100.0
+    assert len(cuts_of([*range(11), *np.geomspace(100, 1e6, 9)], 4)) < 4
 
 
 def test_a_single_stray_value_costs_no_bin():

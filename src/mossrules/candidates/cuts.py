@@ -277,7 +277,7 @@ def find_round(values: FloatArray, weights: IntArray | None, n_bins: int) -> Flo
     distinct, cumulative = _distinct(values, weights)
     if len(distinct) <= n_bins:
         return find_cuts(values, weights, n_bins)
-    return find_round_cuts(distinct, cumulative, n_bins)
+    return find_round_cuts(distinct, cumulative, min(n_bins, MAX_BINS - 2))  # two are for tails
 
 
 def _distinct(values: FloatArray, weights: IntArray | None) -> tuple[FloatArray, IntArray]:

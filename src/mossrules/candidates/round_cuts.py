@@ -2,7 +2,9 @@
 
 A quantile moves with every sample: 27.2, 27.3, 27. A round number near it does not. So a column is
 halved again and again: the part that holds most rows is cut at the roundest number that leaves a
-fifth of them or more on either side, until no part holds many more rows than its share.
+fifth of them or more on either side, until no part holds many more rows than its share. Then the
+part at each end is cut once more if it stretches far: of incomes, most of what there is to tell may
+lie beyond the last of eight parts.
 
 All is computed in whole numbers: sums of weights, and numbers in units of a power of ten. So an
 integer weight is that many rows, and nothing depends on how a product was rounded.
@@ -23,13 +25,15 @@ __all__ = ["find_round_cuts", "roundest_between"]
 # (docs/cuts.md). A wider window recurs more often and cuts less evenly; so does a higher stop.
 SIDE = 5  # a cut leaves at least 1 / SIDE of its part on either side, where values allow it
 STOP = (8, 5)  # a part of at most 8/5 of the rows' share of a bin is left whole
+TAIL = (8, 3)  # an end part of 8/3 of a bin's share of the range, without strays, stretches far
+TAIL_VALUES = 10  # and of fewer distinct values it is no tail, but strays
 SLIVER = 10  # a cut that parts less than 1 / SLIVER of a bin's share from a frequent value is none
 
 TENTHS = (100, 50, 25, 20, 10)  # steps between round numbers, in tenths of a power of ten
 
 
 def find_round_cuts(values: FloatArray, cumulative: IntArray, n_bins: int) -> FloatArray:
-    """Return increasing cuts of a column into two to `n_bins` bins.
+    """Return increasing cuts of a column into two to `n_bins` bins, and up to two more for tails.
 
     Parameters
     ----------
@@ -38,7 +42,7 @@ def find_round_cuts(values: FloatArray, cumulative: IntArray, n_bins: int) -> Fl
     cumulative
         The number of rows, or their weight, up to each of them.
     n_bins
-        Most bins.
+        Most bins, but for those of tails.
     """
     total = int(cumulative[-1])
     cuts: list[float] = []
@@ -65,7 +69,44 @@ def find_round_cuts(values: FloatArray, cumulative: IntArray, n_bins: int) -> Fl
         on_left = int(cumulative[middle - 1]) - before
         heapq.heappush(parts, (-on_left, start, middle))
         heapq.heappush(parts, (on_left - weight, middle, stop))
-    return np.array(sorted(cuts))
+    inner = np.array(sorted(cuts))
+    tails = (_tail_cut(values, cumulative, inner, n_bins, upper=upper) for upper in (False, True))
+    return np.array(sorted({*cuts, *(cut for cut in tails if cut is not None)}))
+
+
+def _tail_cut(
+    values: FloatArray, cumulative: IntArray, cuts: FloatArray, n_bins: int, *, upper: bool
+) -> float | None:
+    """Return a cut of the last part, or of the first; None if it does not stretch far."""
+    total = int(cumulative[-1])
+    hundredth = total // 100
+    least, most = np.searchsorted(cumulative, [total - 99 * total // 100, total - hundredth])
+    middle = int(np.searchsorted(values, cuts[-1 if upper else 0], side="right"))
+    start, stop = (middle, len(values)) if upper else (0, middle)
+    ends = [max(start, least), min(stop - 1, most)]
+    # Strays count as the quantiles .01 and .99: one wild value makes no tail.
+    if (
+        stop - start < TAIL_VALUES
+        or ends[0] >= ends[1]
+        or not _stretches(values[[*ends, least, most]], n_bins)
+    ):
+        return None
+    before = int(cumulative[start - 1]) if start else 0
+    weight = int(cumulative[stop - 1]) - before
+    left = cumulative[start : stop - 1] - before
+    first, last, cut_off = _cuttable(left, weight)
+    if cut_off < max(1, hundredth):
+        return None
+    median = int(np.searchsorted(left, -(-weight // 2)))
+    return roundest_between(values[start + first], values[start + last + 1], values[start + median])
+
+
+def _stretches(ends: FloatArray, n_bins: int) -> bool:
+    """Tell whether an interval is a large part of another one: (low, high, least, most)."""
+    numbers = [Decimal(repr(float(number))).as_tuple() for number in ends]
+    unit = min(int(number.exponent) for number in numbers)
+    low, high, least, most = (_in_units(number, unit) for number in numbers)
+    return (high - low) * n_bins * TAIL[1] >= (most - least) * TAIL[0]
 
 
 def _cuttable(left: IntArray, weight: int) -> tuple[int, int, int]:
