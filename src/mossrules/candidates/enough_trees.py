@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from mossrules._typing import IntArray
 from mossrules.candidates.forest import ForestGenerator, Generator
-from mossrules.candidates.rules import CandidatePool
+from mossrules.candidates.rules import CandidatePool, FoundRules
 from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ MOST_FREQUENT = 100  # rules, among which a choice of 15 or so is made
 
 LEAST_TREES = 500
 MOST_TREES = 8000
-# Trees beyond these are grown as long as rows x columns x trees are no more than this: some seconds
-# of two cores. A large table has them all the same.
+# Trees beyond these are grown as long as rows x columns x trees are no more than this: less than a
+# second of two cores. A large table has them all the same.
 SURE_TREES = 2000
-MOST_WORK = 2_000_000_000
+MOST_WORK = 400_000_000
 
 BATCH = 100  # numbers of trees are multiples of this
 
@@ -45,14 +45,13 @@ def find_pool(source: Generator, data: EncodedTable, **how: Any) -> CandidatePoo
         return CandidatePool.from_paths(paths, data.binning, source.n_trees, data.made_up_order)
     if not isinstance(source, ForestGenerator):
         raise InvalidParameter("n_trees is 'auto', which a source of given trees cannot have.")
-    most = _most_trees(data)
-    pool = CandidatePool((), (), 0, data.made_up_order)
-    wanted = LEAST_TREES
-    while pool.n_trees < wanted:
-        batch = replace(source, n_trees=wanted - pool.n_trees, first_tree=pool.n_trees)
-        pool = pool.joined(find_pool(batch, data, **how))
-        wanted = min(_trees_wanted(pool), most)
-    return pool
+    found, most, wanted = FoundRules(data.binning), _most_trees(data), LEAST_TREES
+    while found.n_trees < wanted:
+        further = wanted - found.n_trees
+        batch = replace(source, n_trees=further, first_tree=found.n_trees)
+        found.add(batch.paths(data, **how), further)
+        wanted = min(_trees_wanted(found.counts, found.n_trees), most)
+    return found.pool(data.made_up_order)
 
 
 def agreement_of_forests(counts: IntArray, n_trees: int) -> float:
@@ -77,11 +76,11 @@ def _most_trees(data: EncodedTable) -> int:
     return min(MOST_TREES, max(SURE_TREES, within // BATCH * BATCH))
 
 
-def _trees_wanted(pool: CandidatePool) -> int:
+def _trees_wanted(counts: IntArray, n_trees: int) -> int:
     """Return how many trees are expected to be enough, at most twice as many as there are."""
-    agreement = agreement_of_forests(pool.counts, pool.n_trees)
+    agreement = agreement_of_forests(counts, n_trees)
     if agreement >= AGREEMENT:
-        return pool.n_trees
+        return n_trees
     # What forests differ in falls with the square root of their size.
-    wanted = pool.n_trees * ((1.0 - agreement) / (1.0 - AGREEMENT)) ** 2
-    return min(2 * pool.n_trees, (int(wanted) // BATCH + 1) * BATCH)
+    wanted = n_trees * ((1.0 - agreement) / (1.0 - AGREEMENT)) ** 2
+    return min(2 * n_trees, (int(wanted) // BATCH + 1) * BATCH)

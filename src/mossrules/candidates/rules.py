@@ -376,12 +376,42 @@ def form_key(column_order: Sequence[str] | None) -> Callable[[Rule], tuple[objec
     if column_order is None:
         return lambda rule: rule.sort_key
     places = {name: place for place, name in enumerate(column_order)}
+    # Thousands of rules are made of some hundred conditions.
+    place = cache(lambda part: (places[part.feature], part.sort_key[1:]))
+    return lambda rule: (len(rule.conditions), sorted(map(place, rule.conditions)))
 
-    def key(rule: Rule) -> tuple[object, ...]:
-        parts = [(places[part.feature], part.sort_key[1:]) for part in rule.conditions]
-        return len(rule), sorted(parts)
 
-    return key
+class FoundRules:
+    """The distinct rules of trees that come in batches, each with its trees."""
+
+    def __init__(self, binning: Binning) -> None:
+        self.n_trees = 0
+        self._trees: dict[Rule, set[int]] = {}
+        # Most paths repeat, and a path is cheaper to compare than a rule is to make. Paths that are
+        # one rule share their set.
+        self._trees_of_path: dict[Path, set[int]] = {}
+        self._condition = cache(lambda step: condition_of_step(step, binning.columns[step.feature]))
+
+    def add(self, paths: Iterable[tuple[int, Path]], n_trees: int) -> None:
+        """Count the paths of so many more trees, which are numbered on."""
+        known = self._trees_of_path
+        for tree, path in paths:
+            trees = known.get(path)
+            if trees is None:
+                rule = Rule.of(map(self._condition, path))
+                trees = known[path] = self._trees.setdefault(rule, set())
+            trees.add(self.n_trees + tree)
+        self.n_trees += n_trees
+
+    @property
+    def counts(self) -> IntArray:
+        """Number of trees in which each rule appears, in no order."""
+        return np.array([len(trees) for trees in self._trees.values()], dtype=np.int64)
+
+    def pool(self, column_order: tuple[str, ...] | None) -> CandidatePool:
+        """Return the rules in order."""
+        members = ((rule, frozenset(trees)) for rule, trees in self._trees.items())
+        return CandidatePool(*_in_order(members, column_order), self.n_trees, column_order)
 
 
 @dataclass(frozen=True)
@@ -416,20 +446,13 @@ class CandidatePool:
         column_order: tuple[str, ...] | None = None,
     ) -> CandidatePool:
         """Collect the distinct rules among the paths of all trees."""
-        # Most paths repeat, and a path is cheaper to compare than a rule is to make.
-        trees_of_path: dict[Path, set[int]] = {}
-        for tree, path in paths:
-            trees_of_path.setdefault(path, set()).add(tree)
-        condition = cache(lambda step: condition_of_step(step, binning.columns[step.feature]))
-        trees: dict[Rule, set[int]] = {}
-        for path, found in trees_of_path.items():
-            trees.setdefault(Rule.of(map(condition, path)), set()).update(found)
-        members = ((rule, frozenset(found)) for rule, found in trees.items())
-        return cls(*_in_order(members, column_order), n_trees, column_order)
+        found = FoundRules(binning)
+        found.add(paths, n_trees)
+        return found.pool(column_order)
 
-    def _with(self, members: Members, more_trees: int = 0) -> Self:
+    def _with(self, members: Members) -> Self:
         rules, trees = _in_order(members, self.column_order)
-        return replace(self, rules=rules, trees=trees, n_trees=self.n_trees + more_trees)
+        return replace(self, rules=rules, trees=trees)
 
     @cached_property
     def counts(self) -> IntArray:
@@ -452,14 +475,6 @@ class CandidatePool:
         for rule in rules:
             members.setdefault(rule, frozenset())
         return self if len(members) == len(self) else self._with(members.items())
-
-    def joined(self, other: CandidatePool) -> CandidatePool:
-        """Return the pool of these trees and of others, which are numbered on."""
-        trees = dict(zip(self.rules, self.trees, strict=True))
-        for rule, found in zip(other.rules, other.trees, strict=True):
-            further = frozenset(self.n_trees + tree for tree in found)
-            trees[rule] = trees.get(rule, frozenset()) | further
-        return self._with(trees.items(), other.n_trees)
 
     def merge(self, groups: Sequence[Sequence[int]]) -> CandidatePool:
         """Return the pool with each group of rules (by position) replaced by its simplest member.
