@@ -270,15 +270,26 @@ def test_folds_that_cannot_be_are_refused(cv, words):
 # --- choosing -------------------------------------------------------------------------------------
 
 
-def made_up(scores, shares=None):
-    """Return an evaluation with given R2, (folds, points), and the rule sets of a real one."""
+def made_up(scores, shares=None, changing=()):
+    """Return an evaluation with given R2, (folds, points), and the rule sets of real ones.
+
+    At the points of `changing`, the folds have no rule in common.
+    """
     scores = np.asarray(scores, dtype=float)
     shares = np.linspace(1.0, 0.5, scores.shape[1]) if shares is None else shares
-    rules = small(n_trees=5).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 4.0]).rules_
+    X, y = np.arange(4.0)[:, None], [0.0, 1.0, 2.0, 4.0]
+    rules, *others = (
+        small(n_trees=5).fit(X + 9 * place, y).rules_ for place in range(len(scores) + 1)
+    )
     results = [
         [
-            FoldPoint(fold, share, share, 1.0, 0.0, Status.OPTIMAL, r2, 1.0 - r2, rules)
-            for share, r2 in zip(shares, row, strict=True)
+            FoldPoint(fold, share, share, 1.0, 0.0, Status.OPTIMAL, r2, 1.0 - r2, found)
+            for share, r2, found in zip(
+                shares,
+                row,
+                [others[fold] if i in changing else rules for i in range(len(row))],
+                strict=True,
+            )
         ]
         for fold, row in enumerate(scores)
     ]
@@ -296,6 +307,16 @@ def test_the_rule_of_one_standard_error_by_hand():
     # Differences to the best: .10 .10 and .05 -.01, of standard errors 0 and .03.
     assert found.choose("paired-standard-error").index == 1
     assert found.frame()["chosen"].tolist() == [False, True, False, False]
+
+
+def test_of_points_that_are_accurate_enough_the_rules_that_recur_most_win():
+    """Recurrence decides among points within one standard error, and among the best."""
+    scores = [[0.45, 0.50, 0.55, 0.50], [0.55, 0.66, 0.65, 0.60]]
+    found = made_up(scores, changing=[1])
+    assert [point.dice.estimate for point in found.points] == [1.0, 0.0, 1.0, 1.0]
+    assert found.choose().index == 2  # the first point is not accurate enough
+    assert found.choose("best").index == 2
+    assert made_up([[0.5, 0.5]] * 2, changing=[0]).choose("best").index == 1
 
 
 @settings(max_examples=60)

@@ -361,8 +361,8 @@ class MossRegressor(MossEstimator, RuleRegressor):
         tenth as many trees as the 15th most frequent rule. "high", "medium" and "low" are the
         shares 0.5, 0.2 and 0.1. A whole number from 2 on allows that many of the most frequent
         rules, with all that are as frequent as the last of them. "auto" cross-validates eleven
-        shares, in equal ratios from 1 to 0.05, and takes the largest whose mean R2 is within one
-        standard error of the best.
+        shares, in equal ratios from 1 to 0.05, and takes, of those whose mean R2 is within one
+        standard error of the best, the one whose rules recur most, as printed.
         With `floor="sum"` a share is of the largest sum of tree frequencies that `max_rules` rules
         can have, "high" and "medium" are the 3rd and the 40th floor of the paper's sequence, "low"
         sets no floor and uses the paper's approximate algorithm, and "auto" looks at the shares 1,

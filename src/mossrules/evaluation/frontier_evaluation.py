@@ -207,11 +207,12 @@ class FrontierEvaluation:
         ----------
         rule : {"one-standard-error", "paired-standard-error", "best"}
             * "one-standard-error": of all points whose mean R2 is within one standard error of the
-              best mean (that of the best point, over the folds), the most stable.
+              best mean (that of the best point, over the folds), the one whose rules recur most, by
+              the mean Dice of pairs of folds; of equals the most stable.
             * "paired-standard-error": likewise, with the standard error of the difference between
               the two in the same fold. Folds differ in difficulty for all points alike; this leaves
               that out, and so gives up less accuracy.
-            * "best": the point with the best mean R2, the most stable of those if there are more.
+            * "best": the point with the best mean R2; of equals likewise.
         """
         check_choice("rule", rule, get_args(SelectionCriterion))
         if not self._is_scored:
@@ -226,10 +227,11 @@ class FrontierEvaluation:
             "paired-standard-error": np.array([standard_error(losses) for losses in behind.T]),
             "best": np.zeros(len(means)),
         }[rule]
-        # Points are in order, so the first is the most stable. NaN compares as false: points
-        # without a score are never chosen.
+        # NaN compares as false: points without a score are never chosen. Points are in order, so
+        # the first of equals is the most stable. One fold has no pairs, and so no recurrence.
         within = means[best] - means <= allowed
-        return self.points[int(np.argmax(within))]
+        recurrence = np.nan_to_num([point.dice.estimate for point in self.points])
+        return self.points[int(np.argmax(np.where(within, recurrence, -1.0)))]
 
     @property
     def _is_scored(self) -> bool:
