@@ -157,8 +157,8 @@ def find_candidates(
         The forest: trees, their depth (1 to 6), the share of columns each split looks at, and the
         least number of bootstrap rows in a leaf. With `n_trees="auto"` there are as many trees as
         are needed until two forests would have 95 % of their 100 most frequent rules in common:
-        from 500 to 8,000, and beyond 2,000 only while rows x columns x trees are within two
-        billion; `pool.n_trees` says how many.
+        from 500 to 8,000, and beyond 2,000 only while rows x columns x trees are within 400
+        million; `pool.n_trees` says how many.
     n_bins
         Most bins of a numeric column.
     cuts

@@ -389,7 +389,7 @@ class MossRegressor(MossEstimator, RuleRegressor):
         Whether rules are chosen beside the best intercept, or without one, as in the paper, where
         the refit adds it.
     gamma : float or "auto", default="auto"
-        Larger gamma means less shrinkage of weights. "auto" is 300 over the number of rows for the
+        Larger gamma means less shrinkage of weights. "auto" is 1000 over the number of rows for the
         most frequent rule, and with `shrinkage="equal"` 30 over it for all.
     n_trees, max_depth, n_bins, max_features : default="auto", 2, 8 and 1/3
         The forest: trees, their depth (1 to 6), bins of a numeric column, and share of the columns
