@@ -35,9 +35,9 @@ INNER_NODES: Final = True
 # dropped. Dice grows as the share falls, and from .5 down R2 falls too.
 MAX_OVERLAP: Final[float | None] = 0.6
 
-# Share of the rows that a rule must hold on, and leave out: from .05 up that costs R2. No rule has
-# to be in more trees than the stability target says.
-MIN_COVERAGE: Final[float] = 0.01
+# A hundredth of the rows, and five of them, must a rule hold on, and leave out: from .05 up that
+# costs R2. No rule has to be in more trees than the stability target says.
+MIN_COVERAGE: Final[float | Literal["auto"]] = "auto"
 MIN_TREE_FREQUENCY: Final[float] = 0
 
 # "forest" draws by what rows and columns hold: no order, sign or unit changes the rules.

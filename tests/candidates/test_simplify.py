@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mossrules import find_candidates
+from mossrules import MossRegressor, find_candidates
 from mossrules.candidates.cuts import BinnedColumn
 from mossrules.candidates.rules import OPEN, Levels, Range, Rule
 from mossrules.candidates.search import encode_rows
@@ -12,6 +12,7 @@ from mossrules.candidates.simplify import complement, weaker
 from mossrules.candidates.statistics import count_rows, rule_columns
 from mossrules.data.columns import Kind
 from mossrules.data.rows import read_rows
+from mossrules.estimators import candidates_for
 from mossrules.exceptions import InvalidParameter
 
 AGE = BinnedColumn("age", Kind.NUMERIC, cuts=(20.0, 40.0, 65.0))
@@ -170,6 +171,22 @@ def test_coverage_is_asked_of_a_rule_and_of_the_other_rows():
         assert len(candidates) > 0
 
 
+@pytest.mark.parametrize(("rows", "least"), [(1000, 10), (300, 5), (40, 4), (9, 1)])
+def test_auto_asks_for_five_rows_or_a_hundredth_or_a_tenth(rows, least):
+    """A rule on fewer rows is none, though every tree found it."""
+    for held in (least - 1, least):
+        X = {"rare": np.arange(rows) < held, "half": np.arange(rows) % 2 > 0}
+        y = 100.0 * X["rare"] + X["half"]
+        texts = candidates_for(X, y, n_trees=50, max_features=1.0, max_depth=1).texts
+        assert ("rare is true" in texts) == (held == least)
+
+
+def test_without_rows_enough_for_a_rule_the_mean_is_the_model():
+    """One row of its own among three hundred is no rule, and no error either."""
+    model = MossRegressor(n_trees=20).fit({"rare": np.arange(300) < 1}, np.arange(300.0))
+    assert len(model.rules_) == 0
+
+
 def test_rare_rules_are_no_candidates():
     """A tree frequency is a share of the trees."""
     candidates, _ = found(3, min_tree_frequency=0.05)
@@ -183,6 +200,7 @@ def test_rare_rules_are_no_candidates():
         ({"min_coverage": 1000}, "ask for at most that"),
         ({"min_tree_frequency": 1.5}, "the most frequent candidate rule is in"),
         ({"min_coverage": -1}, "of at least 0"),
+        ({"min_coverage": "few"}, "a share, a number of rows or 'auto'"),
         ({"max_overlap": 0}, "greater than 0"),
     ],
 )

@@ -42,6 +42,9 @@ from mossrules.statistics import Statistics
 # rules stand for one in the end.
 BEFORE_SIMPLER = 4
 
+AUTO = "auto"
+COVERAGE, LEAST_ROWS = 0.01, 5  # of the rows that a rule holds on by default: a share, a number
+
 FORESTS = ("forest", "paper-forest", "noisy-target")  # those of our own, by name
 
 
@@ -129,7 +132,7 @@ def find_candidates(
     noise: float = 1.0,
     inner_nodes: bool = False,
     max_overlap: float | None = None,
-    min_coverage: float = 0,
+    min_coverage: float | Literal["auto"] = 0,
     min_tree_frequency: float = 0,
     max_candidates: int | None = defaults.MAX_CANDIDATES,
     merge_identical: bool = False,
@@ -178,6 +181,7 @@ def find_candidates(
         one. None keeps rules as the trees have them.
     min_coverage
         Rows that a rule must hold on, and must not hold on: a share below 1, or a number of rows.
+        "auto" is 1 % of the rows, and no fewer than 5; of fewer than 50 rows a tenth of them.
     min_tree_frequency
         Share of the trees that a rule must be in.
     max_candidates
@@ -272,23 +276,39 @@ def _frequent(pool: CandidatePool, min_tree_frequency: float) -> CandidatePool:
 
 
 def _covering(
-    pool: CandidatePool, data: EncodedTable, min_coverage: float, **how: Any
+    pool: CandidatePool, data: EncodedTable, min_coverage: float | str, **how: Any
 ) -> CandidatePool:
     """Return the rules that hold on enough rows, and leave out as many."""
-    asked = check_number("min_coverage", min_coverage, minimum=0)
-    if asked == 0:
+    least = _least_weight(min_coverage, data)
+    if least == 0:
         return pool
     total = data.moments.weight
-    # A number of rows, where rows have weights, is one of average rows.
-    least = asked * total if asked < 1 else asked * total / data.moments.rows
     rows = count_rows(data, pool.rules, **how)
     smaller = np.minimum(rows, total - rows)
-    if not (smaller >= least).any():
+    enough = smaller >= least * (1.0 - 1e-12)
+    if not enough.any():
+        can_be = f"both holds on and leaves out more than {smaller.max() / total:.3g} of the rows"
+        if min_coverage == AUTO:  # the mean is a model too
+            raise InvalidTable(f"No candidate rule {can_be}; pass a smaller min_coverage.")
         raise InvalidParameter(
-            f"min_coverage is {asked:g}, and no candidate rule both holds on and leaves out more "
-            f"than {smaller.max() / total:.3g} of the rows; ask for at most that."
+            f"min_coverage is {min_coverage}, and no candidate rule {can_be}; ask for at most that."
         )
-    return pool.only(smaller >= least * (1.0 - 1e-12))
+    return pool.only(enough)
+
+
+def _least_weight(min_coverage: float | str, data: EncodedTable) -> float:
+    """Return the weight of the rows that a rule must hold on."""
+    total = data.moments.weight
+    row = total / data.moments.rows  # a number of rows, where rows have weights, is of average rows
+    if min_coverage == AUTO:
+        # Of a few rows nobody can say how the others like them would be.
+        return max(COVERAGE * total, min(LEAST_ROWS * row, total / 10))
+    if isinstance(min_coverage, str):
+        raise InvalidParameter(
+            f"min_coverage is {min_coverage!r}; pass a share, a number of rows or 'auto'."
+        )
+    asked = check_number("min_coverage", min_coverage, minimum=0)
+    return asked * total if asked < 1 else asked * row
 
 
 def _check_included(rules: Sequence[Rule], pool: CandidatePool, statistics: Statistics) -> None:

@@ -224,8 +224,8 @@ class Moss:
     min_coverage: Annotated[
         float | None,
         typer.Option(
-            help="Rows that a rule must hold on, and leave out: a share below 1, or a number; "
-            f"{defaults.MIN_COVERAGE} by default.",
+            help="Rows that a rule must hold on, and leave out: a share below 1, or a number. By "
+            "default 1 % of the rows, and no fewer than 5.",
             rich_help_panel=MODEL,
             show_default=False,
         ),

@@ -128,7 +128,7 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         max_features: float = defaults.MAX_FEATURES,
         inner_nodes: bool = defaults.INNER_NODES,
         max_overlap: float | None = defaults.MAX_OVERLAP,
-        min_coverage: float = defaults.MIN_COVERAGE,
+        min_coverage: float | Literal["auto"] = defaults.MIN_COVERAGE,
         min_tree_frequency: float = defaults.MIN_TREE_FREQUENCY,
         generator: Any = defaults.GENERATOR,
         solver: Method = "auto",

@@ -86,7 +86,7 @@ class MossEstimator(RuleEstimator):
         max_features: float = defaults.MAX_FEATURES,
         inner_nodes: bool = defaults.INNER_NODES,
         max_overlap: float | None = defaults.MAX_OVERLAP,
-        min_coverage: float = defaults.MIN_COVERAGE,
+        min_coverage: float | Literal["auto"] = defaults.MIN_COVERAGE,
         min_tree_frequency: float = defaults.MIN_TREE_FREQUENCY,
         generator: Any = defaults.GENERATOR,
         solver: Method = "auto",
@@ -411,8 +411,9 @@ class MossRegressor(MossEstimator, RuleRegressor):
         A condition that keeps more than this share of the rows on which the rest of its rule holds
         is dropped; of a rule and its complement one is a candidate, and so of rules that hold on
         the same rows. None takes rules as trees have them, as in the paper.
-    min_coverage : float, default=0.01
-        Rows that a rule must hold on, and leave out: a share below 1, or a number.
+    min_coverage : float or "auto", default="auto"
+        Rows that a rule must hold on, and leave out: a share below 1, or a number. "auto" is 1 % of
+        the rows, and no fewer than 5; of fewer than 50 rows a tenth of them.
     min_tree_frequency : float, default=0
         Share of the trees that a rule must be in.
     generator : {"forest", "paper-forest", "noisy-target"} or ensemble, default="forest"

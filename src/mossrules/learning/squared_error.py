@@ -45,8 +45,8 @@ __all__ = [
 
 # gamma="auto" is this over the number of rows. With equal shrinkage R2 grows with gamma up to about
 # 100, but times grow six- to tenfold for each step from 30 on (docs/estimator.md, "How large is
-# gamma"). Where shrinkage is by tree frequency, most rules are shrunk more than gamma says; 3000 has
-# .002 more R2 there than 1000, and .02 less Dice; 300 has .004 less R2, and .02 more Dice.
+# gamma"). Where shrinkage is by tree frequency, most rules are shrunk more than gamma says; there
+# 3000 has .002 more R2 than 1000 and .02 less Dice; 300 has .004 less R2, and .02 more Dice.
 GAMMA_ROWS = {"equal": 30.0, "frequency": 1000.0}
 
 # The paper's authors' value. Beside sums over rows it only settles ties between equal columns.
