@@ -14,7 +14,7 @@ from mossrules import MossClassifier, MossRegressor, cli
 from mossrules.baselines import SirusClassifier
 from mossrules.baselines.registry import COMPARED, make_methods
 from mossrules.cli import _output
-from mossrules.cli.compare import MethodName
+from mossrules.cli.compare import MethodName, show_trust
 from mossrules.constraints import (
     AtMostFeatures,
     AtMostPerFeature,
@@ -26,7 +26,8 @@ from mossrules.constraints import (
     OwnDirection,
 )
 from mossrules.defaults import MAX_FEATURES, PAPER_WAY
-from mossrules.evaluation import assess, evaluate
+from mossrules.evaluation import Assessment, assess, evaluate
+from mossrules.evaluation.assessment import MethodTrust
 from mossrules.stability import consistent_rules, empirical_stability
 
 runner = CliRunner()
@@ -121,6 +122,26 @@ def test_the_trust_table_is_that_of_the_library(data, table, tmp_path):
         np.testing.assert_allclose(found, values, rtol=1e-12)
     assert (content["refits"], content["scheme"], content["seeds"]) == (3, "folds", 2)
     assert content["methods"][1]["dice"] is None
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 200])
+def test_no_cell_of_the_trust_table_is_cut_off(width, monkeypatch):
+    """Of many methods it is in parts as wide as the terminal, with a line for each method."""
+    methods = tuple(
+        MethodTrust(name, **dict.fromkeys(("r2", "dice", "instability", "seconds"), 0.123456))
+        for name in COMPARED
+    )
+    monkeypatch.setattr(_output.out, "_width", width)
+    with _output.out.capture() as text:
+        show_trust(Assessment(methods, "regression", 10, "folds", 5, 100, 1.0))
+    shown = text.get()
+    assert "…" not in shown
+    lines = [line for line in shown.splitlines() if line[:1] in "┃│"]
+    assert max(map(len, lines)) <= width
+    in_parts = [line for line in lines if line.startswith("│ MOSS-M")]
+    assert bool(in_parts) == (width < 200)
+    assert shown.count("0.123") == 3 * len(methods)
+    assert shown.count("0.12 ") == len(methods)
 
 
 def test_the_trust_table_of_classes_tells_of_failures(table, tmp_path):

@@ -30,6 +30,7 @@ __all__ = [
     "check_plot",
     "errors",
     "figure_bytes",
+    "fits",
     "format_interval",
     "format_number",
     "out",
@@ -43,6 +44,7 @@ __all__ = [
     "table_of",
 ]
 
+ANY_WIDTH = 10_000
 PLOTS = (".png", ".svg", ".pdf")
 
 out = Console(highlight=False)
@@ -116,6 +118,12 @@ def table_of(*, left: Sequence[str] = (), right: Sequence[str] = (), last: str =
     if last:
         table.add_column(last, overflow="fold")
     return table
+
+
+def fits(table: Table) -> bool:
+    """Whether a table is no wider than what it is printed on, so that no cell is cut off."""
+    wide = out.options.update_width(ANY_WIDTH)  # else a table measures as what is there
+    return out.measure(table, options=wide).maximum <= out.width
 
 
 def rules_table(ruleset: late.model.RuleSet) -> Table:

@@ -27,6 +27,7 @@ from mossrules.cli._output import (
     as_csv,
     check_plot,
     figure_bytes,
+    fits,
     format_interval,
     format_number,
     out,
@@ -250,23 +251,58 @@ def show(evaluation: late.evaluation.Evaluation) -> None:
 
 
 def show_trust(assessment: late.evaluation.Assessment) -> None:
-    """Print a trust table for people: a line for each measure."""
+    """Print a trust table for people."""
     left_out = "without a tenth of the rows" if assessment.scheme == "folds" else "of a bootstrap"
     print_line(
         ("What refits agree on", "bold"),
         f": {assessment.refits} of each method, {left_out} and each with its own seed.",
     )
-    table = table_of(left=["measure"], right=[each.method for each in assessment.methods])
-    for name in assessment.measures:
-        heading, form = late.assessment.COLUMNS[name]
-        values = [getattr(each, name) for each in assessment.methods]
-        table.add_row(*map(Text, [heading, *(format_number(value, form) for value in values)]))
-    out.print(table)
+    for table in trust_tables(assessment):
+        out.print(table)
     for method in assessment.methods:
         if method.failed:
             print_line(
                 ("failed: ", "bold red"), f"{method.method}, {method.failed} fits: {method.failure}"
             )
+
+
+def trust_tables(assessment: late.evaluation.Assessment) -> list[Table]:
+    """Return a table with a line for each measure; too wide, some with a line for each method."""
+    methods = [each.method for each in assessment.methods]
+    table = table_of(left=["measure"], right=methods)
+    for name in assessment.measures:
+        heading, _ = late.assessment.COLUMNS[name]
+        table.add_row(*map(Text, [heading, *trust_cells(assessment, name)]))
+    if fits(table):
+        return [table]
+    tables: list[Table] = []
+    names: list[str] = []  # of measures in the last table
+    for name in assessment.measures:
+        wider = table_of_methods(assessment, [*names, name])
+        if names and fits(wider):
+            tables[-1] = wider
+            names.append(name)
+        else:
+            tables.append(table_of_methods(assessment, [name]))
+            names = [name]
+    return tables
+
+
+def table_of_methods(assessment: late.evaluation.Assessment, names: list[str]) -> Table:
+    """Return a line for each method with some measures, whose headings have a line for a word."""
+    headings = [late.assessment.COLUMNS[name][0].replace(" ", "\n") for name in names]
+    table = table_of(left=["method"], right=headings)
+    methods = [each.method for each in assessment.methods]
+    columns = [methods, *(trust_cells(assessment, name) for name in names)]
+    for row in zip(*columns, strict=True):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def trust_cells(assessment: late.evaluation.Assessment, name: str) -> list[str]:
+    """Return a measure of all methods as text."""
+    form = late.assessment.COLUMNS[name][1]
+    return [format_number(getattr(each, name), form) for each in assessment.methods]
 
 
 def methods_table(evaluation: late.evaluation.Evaluation, metric: str) -> Table:
