@@ -257,6 +257,20 @@ def test_verification_tells_the_two_kinds_apart():
     assert "stability" in [check.name for check in wrong.checks if not check.passed]
 
 
+def test_verification_says_how_many_rules_the_floor_leaves_out():
+    """With a floor on each rule, those of fewer counts; with one on the sum, what that decides."""
+    problem = hard_problem(m=12, k=3, floor="each")
+    problem = problem.at(problem.max_stability // 2)
+    below = np.count_nonzero(problem.counts < problem.min_stability)
+    assert below > 0
+    text = str(solve(problem, options=EXACT).verify(problem))
+    words = f"fixed by the floor: 0 rules in, {below} out (in fewer than {problem.min_stability} "
+    assert f"{words}trees)\n" in text
+    summed = problem.with_floor("sum").at(3)
+    text = str(solve(summed, options=EXACT).verify(summed))
+    assert "fixed by the floor: 0 rules in, 0 out\n" in text
+
+
 def test_verification_refutes_a_bound_that_a_rule_above_the_floor_beats():
     """Only exchanges for rules that reach the floor count against a bound."""
     problem = hard_problem(m=12, k=3, floor="each")

@@ -15,6 +15,7 @@ import numpy as np
 from mossrules._typing import FloatArray, IntArray
 from mossrules.solver.bounds.duality import DualPoint, dual_bound
 from mossrules.solver.options import MASTER_ROUNDING, relative_gap
+from mossrules.solver.problems.each_floor import rules_below
 from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
@@ -100,6 +101,7 @@ def verify_claim(
         _close("stability", stability, problem.stability(support)),
         Check("bound", bound <= loss, f"{bound:.9g} is not above the loss {loss:.9g}"),
     ]
+    asked = problem
     problem = problem.as_sum()  # which bounds are of, whatever the kind of floor
     if not quick:
         checks += [_data(problem), _neighbours(problem, support, bound)]
@@ -108,7 +110,7 @@ def verify_claim(
     unchecked = []
     proven = -np.inf
     if dual is not None:
-        more, proven = _dual_checks(problem, dual)
+        more, proven = _dual_checks(problem, dual, asked)
         checks += more
     if bound > proven + TOLERANCE * abs(bound):
         said = "no dual point is stored" if dual is None else f"the dual point proves {proven:.9g}"
@@ -207,8 +209,13 @@ def _min_loss_with_one_more(problem: SelectionProblem, rest: IntArray, others: I
     return float(problem.loss(rest) - 0.5 * (correlated**2 / left).max())
 
 
-def _dual_checks(problem: SelectionProblem, dual: DualPoint) -> tuple[list[Check], float]:
-    """Check the fixings by the floor, and recompute the bound of the dual point."""
+def _dual_checks(
+    problem: SelectionProblem, dual: DualPoint, asked: SelectionProblem
+) -> tuple[list[Check], float]:
+    """Check the fixings by the floor, and recompute the bound of the dual point.
+
+    `problem` has a floor on the sum; `asked` is as it was asked for, maybe with one on each rule.
+    """
     positions = np.concatenate([dual.rules, dual.fixed_in, dual.fixed_out])
     if (
         not _are_rules(problem, positions)
@@ -229,12 +236,12 @@ def _dual_checks(problem: SelectionProblem, dual: DualPoint) -> tuple[list[Check
         fixed_out=dual.fixed_out,
     )
     by_floor = _decided_by_floor(problem, dual)
+    n_in, n_out, why = len(dual.fixed_in), len(dual.fixed_out), ""
+    if asked.floor == "each":
+        n_out += len(rules_below(asked, asked.min_stability))
+        why = f" (in fewer than {asked.min_stability:,} trees)"
     return [
-        Check(
-            "fixed by the floor",
-            by_floor,
-            f"{len(dual.fixed_in)} rules in, {len(dual.fixed_out)} out",
-        ),
+        Check("fixed by the floor", by_floor, f"{n_in:,} rules in, {n_out:,} out{why}"),
         _close("bound of the dual point", dual.bound, proven, scale=problem.null_loss),
     ], proven if by_floor else -np.inf
 
