@@ -21,7 +21,7 @@ from mossrules._typing import IntArray
 from mossrules.candidates.cut_points import read_cuts
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.enough_trees import LEAST_TREES
-from mossrules.candidates.rules import CandidatePool
+from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.search import Candidates, find_candidates, numbering_of
 from mossrules.constraints.compile import check_constraints
 from mossrules.data.chunks import resolve_n_jobs
@@ -158,10 +158,10 @@ class FittedRules:
 
     @property
     def floor_sentence(self) -> str | None:
-        """What the floor on each rule promises, in plain words; None where there is no such one."""
-        if self.problem is None or self.problem.floor == "sum":
+        """How often each rule was found, in plain words; None without a floor on each rule."""
+        if self.problem is None:
             return None
-        return floor_in_words(self.problem, self.candidates.pool.n_trees)
+        return floor_in_words(self.problem, self.candidates.pool.n_trees, self.solution.support)
 
     # --- the trade-off --------------------------------------------------------------------------
 

@@ -122,11 +122,16 @@ def _floor_on_each(problem: SelectionProblem, stability: Stability) -> int:
     return int(allowed.min(initial=counts[0]))
 
 
-def floor_in_words(problem: SelectionProblem, n_trees: int, least: int | None = None) -> str:
-    """Return what a floor on each rule promises, or a `least` count in its place."""
-    least = problem.min_stability if least is None else least
-    if least == 0:
-        return "There was no minimum for the tree frequency of a rule."
+def floor_in_words(problem: SelectionProblem, n_trees: int, chosen: IntArray) -> str | None:
+    """Return how often each of the chosen rules was found, where the floor is on each rule.
+
+    Of the rules themselves, as a floor may be far below them, and a report shows points without
+    it. Rules that were required are exempt; None where there are no others.
+    """
+    others = np.setdiff1d(chosen, problem.fixed_in)
+    if problem.floor == "sum" or len(others) == 0:
+        return None
+    least = int(problem.counts[others].min())
     # In whole numbers, and rounded down: the sentence must not say more than is true.
     share = (1000 * least // n_trees) / 10.0 or (100_000 * least // n_trees) / 1000.0
     fixed = problem.counts[list(problem.fixed_in)]

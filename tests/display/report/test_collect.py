@@ -282,6 +282,7 @@ def test_a_floor_on_each_rule_is_said_of_every_point(rows):
         assert 0.0 < point.stability <= 1.0
     assert sum(point.evaluated is not None for point in report.points) > 1
     certificate = report.points[report.chosen].certificate
+    assert model.fitted_.floor_sentence in certificate.sentence  # as `mossrules fit` prints it
     assert certificate.sentence in model._repr_html_()
 
 

@@ -192,7 +192,9 @@ def _certificate_sentences(
         yield "An equally stable set is one whose tree frequencies add up to at least as much."
     else:
         n_trees = fitted.candidates.pool.n_trees
-        yield floor_in_words(problem, n_trees, solution.stability)
+        sentence = floor_in_words(problem, n_trees, solution.support)
+        if sentence is not None:
+            yield sentence
         if solution.stability:
             yield _equally_stable(problem, n_trees, solution.stability)
     chosen, left_out = len(solution.support), len(solution.support) - len(rule_set)
