@@ -128,7 +128,7 @@ def excess_loss(approximate: Frontier, exact: Frontier) -> FloatArray:
     >>> model = MossRegressor(2, n_trees=20).fit(X, y)
     >>> approximate = approximate_frontier(model.problem_, 2)  # the highest floor and the lowest
     >>> excess_loss(approximate, model.frontier([1, 0.55, 0.5, 0.1])).round(2)
-    array([0.  , 1.47, 8.92, 0.  ])
+    array([ 0.  ,  3.86, 11.73,  0.  ])
     """
     losses = []
     for point in exact.points:

@@ -52,8 +52,8 @@ class FrontierProgress:
     >>> from mossrules.frontier import solve_frontier
     >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
     >>> frontier = solve_frontier(model.problem_, [14, 11], progress=print)
-    floor 14: stability 14, loss 0.0803602, gap 0.00%, optimal, ... s
-    floor 11: stability 11, loss 0.049762, gap 0.10%, optimal, ... s
+    floor 14: stability 14, loss 0.0620213, gap 0.00%, optimal, ... s
+    floor 11: stability 11, loss 0.0339236, gap 0.10%, optimal, ... s
     """
 
     done: int  #: floors that are finished

@@ -87,7 +87,7 @@ class Solution:
     >>> model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
     >>> solution = model.solution_
     >>> solution
-    Solution(2 rules, loss=0.049762, stability=11, optimal, gap=...)
+    Solution(2 rules, loss=0.0339236, stability=11, optimal, gap=...)
     >>> solution.support, solution.report.method
     (array([0, 2]), 'branch-and-bound')
     >>> solution.verify(model.problem_).passed

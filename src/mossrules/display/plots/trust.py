@@ -55,7 +55,7 @@ class TrustDisplay:
     >>> table = assess({"MOSS": MossRegressor(3, max_depth=1, n_trees=20)}, X, y, seeds=0)
     >>> TrustDisplay.from_assessment(table).frame(backend="pandas").round(2)
       method  dice    r2  failed
-    0   MOSS  0.76  0.95       0
+    0   MOSS  0.77  0.95       0
     """
 
     marks: tuple[TrustMark, ...]  #: one for each method
