@@ -489,7 +489,7 @@ class MossRegressor(MossEstimator, RuleRegressor):
     'optimal'
     >>> stricter = model.select(stability="high")  # each rule in more of the trees
     >>> stricter.rules_.texts
-    ['bmi > 27.5', 's5 > 4.75', 'bp > 100', 's6 > 100']
+    ['bmi > 27.5', 's5 > 4.5', 's6 > 100', 'bp > 100']
     >>> bool(stricter.score(X, y) < model.score(X, y))
     True
 
