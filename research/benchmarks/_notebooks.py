@@ -23,7 +23,8 @@ from mossrules.baselines.rulefit_columns import first_tree_means
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.cuts import Binning
 from mossrules.candidates.forest import ForestGenerator, Step
-from mossrules.candidates.rules import CandidatePool, Rule, condition_of_step
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Rule, condition_of_step
 from mossrules.candidates.search import Candidates, encode_rows
 from mossrules.data.rows import Rows
 from mossrules.data.table import Table

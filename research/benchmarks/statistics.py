@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from mossrules.candidates.codes import EncodedTable, encode_table
 from mossrules.candidates.forest import grow_forest
-from mossrules.candidates.rules import CandidatePool
+from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.statistics import activations, compute_statistics
 from mossrules.data.chunks import row_ranges
 from mossrules.data.rows import Rows

@@ -8,7 +8,8 @@ from mossrules._version import __version__
 
 if TYPE_CHECKING:
     from mossrules.candidates.ensembles import FittedEnsemble
-    from mossrules.candidates.rules import CandidatePool, Rule
+    from mossrules.candidates.pool import CandidatePool
+    from mossrules.candidates.rules import Rule
     from mossrules.candidates.search import Candidates, find_candidates
     from mossrules.defaults import PAPER
     from mossrules.estimators import MossClassifier, MossRegressor
@@ -41,7 +42,7 @@ __all__ = [
 # should take.
 _HOME = {
     "PAPER": "mossrules.defaults",
-    "CandidatePool": "mossrules.candidates.rules",
+    "CandidatePool": "mossrules.candidates.pool",
     "Candidates": "mossrules.candidates.search",
     "FittedEnsemble": "mossrules.candidates.ensembles",
     "Frontier": "mossrules.frontier",

@@ -12,7 +12,8 @@ from mossrules.baselines.blocks import BlockDescent, Blocks, Penalty, leaf_block
 from mossrules.baselines.designs import Design
 from mossrules.baselines.kernels import block_step, fuse, threshold
 from mossrules.candidates.forest import grow_forest
-from mossrules.candidates.rules import CandidatePool, Range, Rule
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Range, Rule
 from support.baseline_cases import block_bound, block_objective
 from support.oracles import encode
 

@@ -23,7 +23,8 @@ from mossrules.baselines.glrm import (
     prices_of_length,
 )
 from mossrules.baselines.paths import solve_closely
-from mossrules.candidates.rules import CandidatePool, Levels, Range, Rule
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Levels, Range, Rule
 from mossrules.candidates.statistics import compute_statistics
 from mossrules.estimators import candidates_for
 from support.baseline_cases import logistic_lasso, logistic_objective

@@ -11,7 +11,7 @@ from mossrules.candidates import enough_trees
 from mossrules.candidates.enough_trees import agreement_of_forests, find_pool
 from mossrules.candidates.ensembles import FittedEnsemble
 from mossrules.candidates.forest import ForestGenerator
-from mossrules.candidates.rules import FoundRules
+from mossrules.candidates.pool import FoundRules
 from mossrules.candidates.search import encode_rows, find_candidates
 from mossrules.data.rows import read_rows
 from mossrules.estimators import candidates_for

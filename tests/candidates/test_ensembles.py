@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 
 from mossrules.candidates.ensembles import FittedEnsemble
 from mossrules.candidates.forest import ForestGenerator, gaussian_noise, grow_forest
-from mossrules.candidates.rules import CandidatePool
+from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.statistics import activations
 from mossrules.exceptions import InvalidParameter, MissingColumns, UnsupportedType
 from support.oracles import encode

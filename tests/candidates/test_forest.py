@@ -11,7 +11,7 @@ from mossrules.candidates import forest as forest_module
 from mossrules.candidates.ensembles import FittedEnsemble
 from mossrules.candidates.forest import count_features, grow_forest
 from mossrules.candidates.kernels.draws import draw_features
-from mossrules.candidates.rules import CandidatePool
+from mossrules.candidates.pool import CandidatePool
 from mossrules.exceptions import InvalidParameter
 from support.oracles import bootstrap_weights, encode, openml
 

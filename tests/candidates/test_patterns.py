@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mossrules.candidates.rules import CandidatePool, Range, Rule
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Range, Rule
 from mossrules.candidates.statistics import compute_patterns
 from mossrules.exceptions import InvalidParameter, InvalidTarget
 from mossrules.patterns import Patterns

@@ -3,7 +3,8 @@ import pytest
 
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.forest import Step
-from mossrules.candidates.rules import CandidatePool, Range, Rule
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Range, Rule
 from mossrules.data.columns import Kind
 from mossrules.exceptions import InvalidParameter
 

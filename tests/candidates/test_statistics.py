@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from mossrules.candidates.forest import grow_forest
 from mossrules.candidates.kernels.codes import add_overlaps, pack_planes
-from mossrules.candidates.rules import CandidatePool, Range, Rule
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Range, Rule
 from mossrules.candidates.statistics import activations, compute_overlaps, compute_statistics
 from mossrules.data import chunks
 from mossrules.exceptions import InvalidParameter

@@ -29,7 +29,8 @@ from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
 from mossrules.baselines.designs import Design
 from mossrules.baselines.kernels import descend_blocks
 from mossrules.candidates.cuts import Binning
-from mossrules.candidates.rules import CandidatePool, Rule
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Rule
 
 __all__ = ["BlockDescent", "Blocks", "Penalty", "Stationary", "leaf_blocks", "left_to_right"]
 

@@ -40,7 +40,8 @@ from scipy.special import ndtr
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.baselines.designs import Design, Folds
 from mossrules.candidates.cuts import MISSING, Binning
-from mossrules.candidates.rules import OPEN, CandidatePool, Condition, Range, Rule
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import OPEN, Condition, Range, Rule
 
 __all__ = [
     "STEP",

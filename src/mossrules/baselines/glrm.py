@@ -40,7 +40,8 @@ from mossrules.baselines.logistic import Logistic
 from mossrules.baselines.paths import Loss, PathPoint, Solve, follow_path, solve_closely
 from mossrules.candidates.codes import EncodedTable
 from mossrules.candidates.forest import ForestGenerator
-from mossrules.candidates.rules import CandidatePool, Rule
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import Candidates, encode_rows
 from mossrules.candidates.statistics import compute_patterns, compute_statistics
 from mossrules.data.chunks import resolve_n_jobs

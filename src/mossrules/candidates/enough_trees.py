@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from mossrules._typing import IntArray
 from mossrules.candidates.forest import ForestGenerator, Generator
-from mossrules.candidates.rules import CandidatePool, FoundRules
+from mossrules.candidates.pool import CandidatePool, FoundRules
 from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from mossrules.candidates.cuts import Binning, fit_binning
 from mossrules.candidates.enough_trees import find_pool
 from mossrules.candidates.ensembles import FittedEnsemble
 from mossrules.candidates.forest import ForestGenerator, Generator
-from mossrules.candidates.rules import CandidatePool, Levels, Rule
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import Levels, Rule
 from mossrules.candidates.simplify import merge_equivalent, simplify_pool
 from mossrules.candidates.statistics import (
     Overlaps,

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mossrules._typing import IntArray
-from mossrules.candidates.rules import OPEN, CandidatePool, Condition, Levels, Range, Rule
+from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rules import OPEN, Condition, Levels, Range, Rule
 from mossrules.candidates.statistics import Overlaps, count_rows
 from mossrules.data.columns import Kind, Label
 

@@ -42,7 +42,8 @@ from mossrules.statistics import Statistics
 if TYPE_CHECKING:
     from mossrules.candidates.codes import EncodedChunk, EncodedTable
     from mossrules.candidates.cuts import Binning
-    from mossrules.candidates.rules import CandidatePool, Rule
+    from mossrules.candidates.pool import CandidatePool
+    from mossrules.candidates.rules import Rule
     from mossrules.data.chunks import Progress
 
 

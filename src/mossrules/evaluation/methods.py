@@ -30,7 +30,7 @@ from sklearn.metrics import (
 from mossrules._common import cached_property
 from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
 from mossrules.candidates.cut_points import for_parts
-from mossrules.candidates.rules import CandidatePool
+from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import target_name, without
