@@ -45,7 +45,7 @@ from mossrules.model.rulesets import RuleSets
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-    from mossrules.candidates.rules import CandidatePool
+    from mossrules.candidates.pool import CandidatePool
     from mossrules.candidates.search import Candidates
     from mossrules.data.columns import Label
     from mossrules.model.ruleset import RuleSet
