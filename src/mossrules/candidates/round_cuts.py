@@ -21,8 +21,9 @@ from mossrules._typing import FloatArray, IntArray
 
 __all__ = ["find_round_cuts", "roundest_between"]
 
-# Chosen on 26 tables by how many cut points two refits share that leave out a tenth of the rows
-# (research/studies/round_cuts.py). A wider window recurs more often and cuts less evenly; so does a higher stop.
+# Chosen on 26 tables by how many cut points two refits share that leave out a tenth of the rows, as
+# research/studies/round_cuts.py measures it. A wider window recurs more often and cuts less evenly;
+# so does a higher stop. Cutting tails has .009 more R2 over the paper's tables at the same Dice.
 SIDE = 5  # a cut leaves at least 1 / SIDE of its part on either side, where values allow it
 STOP = (8, 5)  # a part of at most 8/5 of the rows' share of a bin is left whole
 TAIL = (8, 3)  # an end part of 8/3 of a bin's share of the range, without strays, stretches far
