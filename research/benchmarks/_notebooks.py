@@ -151,8 +151,9 @@ class Unmerged(NamedTuple):
 def choose_exactly(model: MossRegressor, candidates: Candidates) -> ChosenRules:
     """Return the choice of MOSS, which needs no distinct rules."""
     statistics = candidates.statistics
-    problem = at_stability(build_problem(candidates, model.settings()), model.stability)
-    method = method_for(problem, model.stability, "auto")
+    settings = model.settings()
+    problem = at_stability(build_problem(candidates, settings), settings.stability)
+    method = method_for(problem, settings.stability, "auto")
     support = solve(problem, method, Options(gap=model.gap, time_limit=model.time_limit)).support
     w, intercept = refit_weights(statistics, support)
     values = statistics.values  # noqa: PD011  no frame

@@ -26,7 +26,7 @@ from mossrules._typing import AnyArray, FloatArray
 from mossrules.baselines.registry import BASELINES, METHODS, MOSS
 from mossrules.data.columns import NUMBERS
 from mossrules.data.table import Table
-from mossrules.defaults import PAPER, PAPER_WAY
+from mossrules.defaults import PAPER, PAPER_WAY, STABILITY
 from mossrules.estimators import MossRegressor
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.stability_levels import Stability
@@ -128,7 +128,7 @@ class Protocol:
         found = {}
         for name in names:
             if name in (DEFAULT, *MOSS):
-                stability = MOSS.get(name, MossRegressor().stability)
+                stability = MOSS.get(name, STABILITY)
                 found[name] = self.moss(stability, X, **shared, **others)
             elif name in BASELINES:
                 given = {**FOREST, **others} if self.is_paper else others

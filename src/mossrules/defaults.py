@@ -52,8 +52,9 @@ MAX_CANDIDATES: Final = 2000
 # The figures of docs/results.md are for 15 rules, as in the paper.
 MAX_RULES: Final = 15
 
-# A share of the largest stability score that so many rules can have. With a floor on each rule that
-# is of the tree count of the 15th most frequent rule: some 60 to 300 candidates are left.
+# A share of the largest stability score that as many rules can have: with a floor on each rule, of
+# the tree count of the 15th most frequent rule, which leaves some 60 to 300 candidates. Of the
+# sum it would ask for next to nothing: there the default is the paper's "high".
 FLOOR: Final = "each"
 STABILITY: Final = 0.1
 

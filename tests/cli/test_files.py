@@ -417,7 +417,7 @@ def test_the_papers_way_is_an_option(folder, table, options, others):
 def test_a_floor_on_the_sum_has_a_stability_of_the_sum(folder, table):
     """Without a word on it, "high" in place of our share for each rule."""
     fitted = fit(folder / "data.csv", "--floor", "sum", "--export", "text").stdout
-    model = MossRegressor(4, n_trees=40, random_state=0, floor="sum", stability="high")
+    model = MossRegressor(4, n_trees=40, random_state=0, floor="sum")
     X = table.drop(columns=["patient id"])
     assert fitted.strip() == model.fit(X, "progression").rules_.to_text().strip()
 

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 
-from mossrules import MossRegressor, defaults
+from mossrules import MossClassifier, MossRegressor, defaults
 from mossrules.data import columns
 from mossrules.data.canonical_order import MOST_REPEATS
 from mossrules.defaults import PAPER_WAY
@@ -221,6 +222,20 @@ def test_dropping_ties_makes_shorter_rule_sets(diabetes):
     assert summed.problem_.max_stability_unlimited == sum(counts[:expected])
 
 
+def test_without_a_target_the_floor_has_its_own(diabetes):
+    """A tenth for each rule; for the sum, of which that is next to nothing, the paper's "high"."""
+    each = clone(MossRegressor(5, **SEARCH))
+    assert each.get_params()["stability"] is None
+    assert each.settings().stability == defaults.STABILITY
+    summed = clone(each).set_params(floor="sum").fit(*diabetes)
+    high = MossRegressor(5, **SEARCH, floor="sum", stability="high").fit(*diabetes)
+    assert summed.problem_.min_stability == high.problem_.min_stability > 0
+    assert summed.rules_.to_json() == high.rules_.to_json()
+    low = clone(summed).set_params(stability=0.05).fit(*diabetes)  # what is asked for is kept
+    assert low.problem_.min_stability == np.ceil(0.05 * low.problem_.max_stability)
+    assert MossClassifier(**defaults.PAPER_WAY).settings().stability == "high"
+
+
 @pytest.mark.parametrize("shrinkage", ["frequency", "equal"])
 def test_gamma_falls_with_the_rows(diabetes, shrinkage):
     """By default it is a constant over the number of rows, or over their weight."""
@@ -236,7 +251,7 @@ def test_gamma_falls_with_the_rows(diabetes, shrinkage):
     "wrong",
     [
         {"max_rules": 0}, {"max_rules": 2.5}, {"stability": "HIGH"},
-        {"stability": 0}, {"stability": 1.01}, {"stability": None}, {"stability": True},
+        {"stability": 0}, {"stability": 1.01}, {"stability": True},
         {"ties": "break"}, {"ties": None}, {"gamma": "large"}, {"gamma": 0.0}, {"gamma": None},
         {"solver": "gurobi"}, {"gap": -1}, {"time_limit": 0}, {"constraints": [1]},
         {"n_trees": 0}, {"max_depth": 9}, {"n_bins": 1}, {"max_features": 0.0},
@@ -279,7 +294,7 @@ def test_selecting_a_stability_is_fitting_with_it(diabetes, model):
         assert selected.problem_.min_stability == fitted.problem_.min_stability
         np.testing.assert_array_equal(selected.predict(X), fitted.predict(X))
     assert model.rules_.to_json() == before
-    assert model.stability == defaults.STABILITY
+    assert model.settings().stability == defaults.STABILITY
 
 
 def test_selecting_never_grows_a_forest(model, monkeypatch):

@@ -71,7 +71,7 @@ def test_clones_and_copies_do_the_same(diabetes):
 def test_parameters_are_those_promised():
     """Names and defaults of the constructor are the documented ones."""
     assert MossRegressor().get_params() == {
-        "max_rules": 15, "stability": 0.1, "floor": "each", "cv": 5, "ties": "keep",
+        "max_rules": 15, "stability": None, "floor": "each", "cv": 5, "ties": "keep",
         "directions": "own", "shrinkage": "frequency", "intercept": "chosen", "gamma": "auto",
         "n_trees": "auto", "max_depth": 2, "n_bins": 8, "cuts": "round", "max_features": 1 / 3,
         "inner_nodes": True, "max_overlap": 0.6, "min_coverage": "auto", "min_tree_frequency": 0,

@@ -240,16 +240,11 @@ def choice_parameters(choice: Choice, moss: Moss) -> dict[str, Any]:
 
 
 def stability_parameters(stability: str | None, floor: Floor | None, moss: Moss) -> dict[str, Any]:
-    """Return the stability target and what it is for.
-
-    The default share is of the tree frequency of each rule. Of the sum it would ask for nothing.
-    """
+    """Return the stability target and what it is for."""
     usual = defaults.PAPER["floor"] if moss.paper else defaults.FLOOR
-    kind = usual if floor is None else floor.value
-    target = defaults.STABILITY if kind == defaults.FLOOR else defaults.PAPER["stability"]
     return {
-        "stability": target if stability is None else number_or_word(stability),
-        "floor": kind,
+        "stability": None if stability is None else number_or_word(stability),
+        "floor": usual if floor is None else floor.value,
     }
 
 

@@ -113,7 +113,7 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         self,
         max_rules: int = defaults.MAX_RULES,
         *,
-        stability: Stability = defaults.STABILITY,
+        stability: Stability | None = None,
         floor: FloorKind = defaults.FLOOR,
         cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",

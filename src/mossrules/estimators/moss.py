@@ -35,6 +35,7 @@ from mossrules.learning.stability_levels import (
     AUTO,
     Stability,
     Ties,
+    default_stability,
     read_shares,
 )
 
@@ -71,7 +72,7 @@ class MossEstimator(RuleEstimator):
         self,
         max_rules: int = defaults.MAX_RULES,
         *,
-        stability: Stability = defaults.STABILITY,
+        stability: Stability | None = None,
         floor: FloorKind = defaults.FLOOR,
         cv: Any = defaults.FOLDS_OF_A_CHOICE,
         ties: Ties = "keep",
@@ -143,11 +144,14 @@ class MossEstimator(RuleEstimator):
     def settings(self) -> Settings:
         """Return what this estimator asks of a fit."""
         shared = {field.name for field in fields(Settings)} & vars(self).keys()
+        asked = {name: getattr(self, name) for name in shared}
+        if self.stability is None:
+            asked["stability"] = default_stability(self.floor)
         return Settings(
             objective=self._objective(),
             search=self.search_parameters(),
             target=self._target_name,
-            **{name: getattr(self, name) for name in shared},
+            **asked,
         )
 
     def check_parameters(self) -> None:
@@ -355,8 +359,9 @@ class MossRegressor(MossEstimator, RuleRegressor):
     ----------
     max_rules : int, default=15
         Most rules in the model.
-    stability : {"high", "medium", "low", "auto"}, float in (0, 1] or int, default=0.1
+    stability : {"high", "medium", "low", "auto"}, float in (0, 1], int or None, default=None
         The stability target: how often the trees must have found a rule for it to be in the model.
+        None is 0.1, and "high" with `floor="sum"`.
         With the default `floor="each"`, 0.1 and 15 rules mean that every rule is in at least a
         tenth as many trees as the 15th most frequent rule. "high", "medium" and "low" are the
         shares 0.5, 0.2 and 0.1. A whole number from 2 on allows that many of the most frequent

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
+from mossrules import defaults
 from mossrules._common import check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
@@ -29,6 +30,7 @@ __all__ = [
     "at_stability",
     "check_stability",
     "count_untied",
+    "default_stability",
     "effective_max_rules",
     "floor_in_words",
     "method_for",
@@ -74,6 +76,12 @@ def count_untied(counts: IntArray, max_rules: int) -> int:
         return max_rules
     next_count = np.sort(counts)[::-1][max_rules]
     return int(np.count_nonzero(counts > next_count)) or max_rules
+
+
+def default_stability(floor: FloorKind) -> Stability:
+    """Return the target where none is given: a tenth of the sum would ask for next to nothing."""
+    target: Stability = defaults.PAPER["stability"] if floor == "sum" else defaults.STABILITY
+    return target
 
 
 def check_stability(stability: Stability, floor: FloorKind = "sum") -> None:

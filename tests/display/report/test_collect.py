@@ -286,6 +286,13 @@ def test_a_floor_on_each_rule_is_said_of_every_point(rows):
     assert certificate.sentence in model._repr_html_()
 
 
+@pytest.mark.parametrize(("floor", "target"), [("each", "0.1"), ("sum", "high")])
+def test_the_settings_name_the_target_that_is_none_by_default(rows, floor, target):
+    """To look it up in the documentation is not asked of who reads the page."""
+    model = MossRegressor(2, n_trees=20, floor=floor).fit(*rows)
+    assert dict(collect(model, points=2).settings)["stability"] == target
+
+
 def test_the_content_of_the_paper_s_floor_is_as_before(rows):
     """There was no other, so it is not named; and its sums are what equally stable means."""
     model = MossRegressor(3, n_trees=40, floor="sum", stability=0.8).fit(*rows)

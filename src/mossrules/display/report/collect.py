@@ -147,7 +147,7 @@ def collect(
         link=own.link,
         score=SCORES[own.link],
         made={"source": None, "sha256": None, "command": None, **(made or {}), **_made(started)},
-        settings=[(name, _text(value)) for name, value in model.get_params(deep=False).items()],
+        settings=_settings(model),
         rows=round(model.candidates_.statistics.n) if table is None else table.n_rows,
         columns=_columns(model, table, rules),
         rules=_rules(rule_sets, rules),
@@ -447,6 +447,14 @@ def _made(started: datetime) -> dict[str, Any]:
         "packages": releases,
         "commit": commit,
     }
+
+
+def _settings(model: Moss) -> list[tuple[str, str]]:
+    """Return the parameters of a model as text, with the stability target that None stands for."""
+    parameters = model.get_params(deep=False)
+    if parameters["stability"] is None:
+        parameters["stability"] = model.settings().stability
+    return [(name, _text(value)) for name, value in parameters.items()]
 
 
 def _text(value: object) -> str:
