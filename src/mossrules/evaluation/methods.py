@@ -1,8 +1,8 @@
 """Methods to compare: what each is, what it makes of the rows of a fold, and how that is scored.
 
 Any estimator of scikit-learn is a method. Those of this package (`RuleMethod`) choose among
-candidate rules, which they share. A new metric is a name in `results.METRICS` and a line in
-`score_numbers` or `score_classes`.
+candidate rules, which they share. docs/architecture.md says what else a new metric needs, beside
+its value in `score_numbers` or `score_classes`.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ class Method:
             return str(joblib.hash((kind, kept, "varies") if self.varies else (kind, kept)))
         except (pickle.PicklingError, TypeError, AttributeError) as reason:
             raise InvalidParameter(
-                f"The method {self.name!r} cannot be told again from its parameters, as some "
-                "cannot be pickled; leave out checkpoint, or use functions that have names."
+                f"The method {self.name!r} cannot be recognised in a checkpoint, as some of its "
+                "parameters cannot be pickled; leave out checkpoint, or use functions with names."
             ) from reason
 
     def on(self, fold: int) -> Method:
