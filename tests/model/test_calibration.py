@@ -79,7 +79,8 @@ def test_explanations_say_what_was_seen_and_what_a_threshold_means():
     assert f"Of the {seen.rows:,.0f} training rows predicted" in text
     assert f"{seen.share:.0%} were risk = high" in text
     assert "a miss costs 4 times a false alarm" in text
-    assert f"finds {ruleset.calibration.at_threshold(0.2).sensitivity:.0%}" in text
+    assert f"sensitivity {ruleset.calibration.at_threshold(0.2).sensitivity:.0%}" in text
+    assert f"specificity {ruleset.calibration.at_threshold(0.2).specificity:.0%}" in text
     assert ruleset.thresholds(1, 9)["threshold"].tolist()[:2] == [0.5, 0.1]
     bare = replace(ruleset, calibration=None)
     assert len(bare.explain(row).advice) == 1

@@ -118,8 +118,8 @@ class Explanation:
         lines = [] if self.calibration is None else [self._observed(self.calibration, event)]
         act = self.prediction >= self.threshold
         lines.append(
-            f"At a threshold of {self.threshold:g} the decision is {'' if act else 'not '}{event}"
-            f"{_cost_clause(self.threshold)}."
+            f"At a threshold of {self.threshold:g} this row is {'' if act else 'not '}classified "
+            f"as {event}{_cost_clause(self.threshold)}."
         )
         if self.calibration is not None:
             lines.append(_performance(self.calibration, self.threshold))
@@ -154,7 +154,7 @@ def _cost_clause(threshold: float) -> str:
         return ""
     cost = (1.0 - threshold) / threshold
     words = "as much as" if abs(cost - 1.0) < 1e-9 else f"{cost:.3g} times"
-    return f", which is right where a miss costs {words} a false alarm"
+    return f"; that threshold is right where a miss costs {words} a false alarm"
 
 
 def _performance(calibration: Calibration, threshold: float) -> str:
@@ -162,7 +162,7 @@ def _performance(calibration: Calibration, threshold: float) -> str:
     here = calibration.at_threshold(threshold)
     best = calibration.most_balanced()
     return (
-        f"On training rows it finds {here.sensitivity:.0%} of the outcomes and leaves alone "
-        f"{here.specificity:.0%} of the others; both together are best at {best.threshold:g}, "
-        f"with {best.sensitivity:.0%} and {best.specificity:.0%}."
+        f"On the training rows it has sensitivity {here.sensitivity:.0%} and specificity "
+        f"{here.specificity:.0%}; their mean is best at {best.threshold:g}, with "
+        f"{best.sensitivity:.0%} and {best.specificity:.0%}."
     )
