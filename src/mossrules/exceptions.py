@@ -66,11 +66,11 @@ class LicenceLimit(MossError):
 
 
 class InfeasibleProblem(MossError, ValueError):
-    """No selection of rules can meet the conditions asked for."""
+    """No rule set can meet the conditions asked for."""
 
 
 class NothingFound(MossError):
-    """The time was over before any selection was found that meets the conditions."""
+    """Time ran out before any rule set was found that meets the conditions."""
 
 
 class InvalidFile(MossError, ValueError):

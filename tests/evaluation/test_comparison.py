@@ -588,7 +588,7 @@ def test_records_that_cannot_be_kept_are_refused(diabetes, tmp_path):
     with pytest.raises(InvalidFile, match="cannot be"):
         evaluate({"a": Ridge()}, *diabetes, cv=2, checkpoint=tmp_path)
     lines = make_pipeline(FunctionTransformer(lambda X: X), LinearRegression())
-    with pytest.raises(InvalidParameter, match="'lines' cannot be told again"):
+    with pytest.raises(InvalidParameter, match="'lines' cannot be recognised"):
         evaluate({"lines": lines}, *diabetes, cv=2, checkpoint=tmp_path / "r.json")
     scaled = make_pipeline(StandardScaler(), LinearRegression())
     assert evaluate({"a": scaled}, *diabetes, cv=2, checkpoint=tmp_path / "s.json").n_folds == 2

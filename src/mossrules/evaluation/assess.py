@@ -73,7 +73,7 @@ def assess(
     verbose: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Assessment:
-    """Measure how far rules can be trusted: refit each method, and compare what comes out.
+    """Measure how far rules can be trusted: refit each method, and compare the results.
 
     Each refit leaves out a tenth of the rows, or is a bootstrap, and has a seed of its own: what
     another person with slightly different data would do. Further fits to all rows differ in the
@@ -108,7 +108,7 @@ def assess(
     X, y, sample_weight : as in `evaluate`
         Weights count in all measures.
     refits : int, default=10
-        At least 2. Ten folds leave out each row once; for more, rows are dealt out anew.
+        At least 2. Ten folds leave out each row once; more refits divide the rows again.
     scheme : {"folds", "bootstrap"}, default="folds"
         Whether refits leave out a tenth of the rows, or draw as many with replacement, and are
         tested on those not drawn.

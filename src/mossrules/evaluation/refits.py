@@ -37,7 +37,7 @@ def refit_splits(
 ) -> list[Split]:
     """Return the rows of each refit; rows of a group stay together.
 
-    With "folds", ten refits leave out each row once; with more, rows are dealt out anew. With fewer
+    With "folds", ten refits leave out each row once; with more, rows are divided again. With fewer
     than ten groups, or twenty rows, parts are larger. Draws know a row by its canonical number or
     by its group, so none depends on the order in which rows are given.
     """

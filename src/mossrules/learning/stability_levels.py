@@ -97,7 +97,7 @@ def check_stability(stability: Stability, floor: FloorKind = "sum") -> None:
             others = ", or a whole number of rules from 2 on."
         raise InvalidParameter(
             f"stability is {stability!r}; choose 'auto', 'high', 'medium' or 'low', or a share of "
-            f"the largest stability in (0, 1]{others}"
+            f"the largest stability score in (0, 1]{others}"
         )
 
 

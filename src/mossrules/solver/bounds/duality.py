@@ -90,7 +90,7 @@ def best_multipliers(
     rising = parts.line(np.lexsort((-g, -c)))  # the most counts; of those, the largest g
     if parts.K < 0 or rising.slope < 0:
         raise InfeasibleProblem(
-            "No selection meets the size and the floor with these rules fixed; fix fewer."
+            "No rule set meets the size and the floor with these rules fixed; fix fewer."
         )
     falling = parts.line(np.lexsort((-c, -g)))
     mu = 0.0

@@ -84,7 +84,7 @@ class Instance:
             everything.stability_left,
         )
         if not possible:
-            raise InfeasibleProblem("No selection meets the floor and the limits; relax either.")
+            raise InfeasibleProblem("No rule set meets the floor and the limits; relax either.")
         return everything.without(decision)
 
     @classmethod
