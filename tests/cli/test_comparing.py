@@ -225,7 +225,7 @@ def test_choices_out_of_time_are_told(data):
         "compare", data, "--folds", "2", "--method", "moss-m", "--gap", "0", "--gamma", "10",
         "--time-limit", "0.01", "-k", "12", "--n-trees", "150",
     )  # fmt: skip
-    assert "2 choices ran out of time" in result.stdout
+    assert "2 searches ran out of time" in result.stdout
 
 
 # --- stability ------------------------------------------------------------------------------------
@@ -266,7 +266,8 @@ def test_stability_is_shown(data):
         assert f"{each['share']:.0%} │ {each['rule']}" in lines
     for name, each in content["measures"].items():
         assert f"{name} │ {each['estimate']:.3f} [" in " ".join(lines.split())
-    assert f"of {content['distinct']} in any" in result.stdout
+    assert "recurrence [interval]" in lines
+    assert f"out of {content['distinct']} found in any" in lines
 
 
 def test_no_rule_that_comes_again_is_said(data):
@@ -274,7 +275,7 @@ def test_no_rule_that_comes_again_is_said(data):
     moving = ["--cuts", "quantile", "--n-bins", "60"]
     result = run("stability", data, "--folds", "10", "--share", "1", *moving)
     assert "There are none" in result.stdout
-    assert "0 rules were found in all 10 refits" in result.stdout
+    assert "No rule was found in all 10 refits" in result.stdout
 
 
 def test_stability_goes_on_from_a_record(data, tmp_path):

@@ -19,7 +19,7 @@ def test_a_sound_installation_has_no_fault(findings):
     assert findings["mossrules"].what.startswith(__version__)
     assert not [each for each in findings.values() if each.state == "bad"]
     assert {"python", "numpy", "numba", "threads", "cache"} <= findings.keys()
-    assert "the best of 16 selections" in findings["self-test: cutting plane"].what
+    assert "the best of 16 rule sets" in findings["self-test: cutting plane"].what
     assert "agree in every bit" in findings["self-test: fits"].what
     assert "predict the same" in findings["self-test: exports"].what
 

@@ -346,7 +346,7 @@ def test_progress_is_shown_to_people_only(folder, monkeypatch, tmp_path):
     assert "choosing rules" in shown.getvalue()
     json.loads(result.stdout)
     run("frontier", folder / "data.csv", "-t", "progression", *QUICK, "--points", "2")
-    assert "solving at levels of stability" in shown.getvalue()
+    assert "solving at stability targets" in shown.getvalue()
 
 
 def test_the_commands_run_as_programs(folder, tmp_path):
@@ -381,7 +381,7 @@ def test_fit_says_how_often_each_rule_was_found(folder, table):
     assert sentence in result.stdout.splitlines()
     frequent = int((model.pool_.counts >= model.problem_.min_stability).sum())
     assert 20 <= frequent < len(model.pool_)
-    assert f"candidate rules, of which {frequent} were frequent enough." in result.stdout
+    assert f"candidate rules, of which {frequent} meet the stability target." in result.stdout
     content = json.loads(fit(folder / "data.csv", "--json").stdout)
     assert content["floor"].startswith("Every rule was found in at least")
     sum_of_all = fit(folder / "data.csv", "--floor", "sum")

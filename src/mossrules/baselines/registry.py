@@ -62,9 +62,11 @@ BASELINES: Mapping[str, Baseline] = {
         GlrmRegressor,
         GlrmClassifier,
     ),
-    "SIRUS": Baseline("takes the rules that most trees made", SirusRegressor, SirusClassifier),
+    "SIRUS": Baseline("takes the rules that most trees contain", SirusRegressor, SirusClassifier),
     "RuleFit": Baseline(
-        "shrinks all weights alike until few rules are left", RuleFitRegressor, RuleFitClassifier
+        "shrinks all weights until few rules are left",
+        RuleFitRegressor,
+        RuleFitClassifier,
     ),
 }
 METHODS = (*MOSS, *BASELINES)

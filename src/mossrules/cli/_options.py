@@ -55,7 +55,7 @@ __all__ = [
 
 
 class Floor(StrEnum):
-    """What the stability target is the minimum of."""
+    """What the stability target limits."""
 
     SUM = "sum"
     EACH = "each"
@@ -101,7 +101,7 @@ Data = Annotated[
 Delimiter = Annotated[
     str | None,
     typer.Option(
-        help="Between fields of a CSV file; a comma by default, a tab in .tsv.",
+        help="Separator of the fields of a CSV file; a comma by default, a tab in .tsv.",
         rich_help_panel=DATA,
         show_default=False,
     ),
@@ -261,7 +261,7 @@ class Moss:
         Path | None,
         typer.Option(
             metavar="MODEL.JSON",
-            help="Cut columns where an earlier model does, which fit has written.",
+            help="Use the cut points of an earlier model, a file that fit has written.",
             rich_help_panel=MODEL,
             show_default=False,
         ),
@@ -320,7 +320,7 @@ FloorOption = Annotated[
     Floor | None,
     typer.Option(
         "--floor",
-        help="What the stability target is for: the 'sum' of the tree frequencies of the rules, or "
+        help="What the stability target limits: the 'sum' of the tree frequencies of the rules, or "
         "the tree frequency of 'each' rule.",
         rich_help_panel=MODEL,
         show_default=f"{defaults.FLOOR}; {defaults.PAPER['floor']} with --paper",
@@ -330,9 +330,9 @@ StabilityOption = Annotated[
     str | None,
     typer.Option(
         "--stability",
-        help="How stable: 'high', 'medium', 'low', a share of the largest in (0, 1], or 'auto' to "
-        "choose one by cross-validation; with --floor each also a number of rules: the most "
-        "frequent ones, to choose among.",
+        help="Stability target: 'high', 'medium', 'low', a share of the largest stability score in "
+        "(0, 1], or 'auto', which chooses a share by cross-validation; with --floor each also a "
+        "number of rules: only that many of the most frequent are allowed.",
         rich_help_panel=MODEL,
         show_default=f"{defaults.STABILITY}; {defaults.PAPER['stability']} with a floor on the sum",
     ),
@@ -375,7 +375,8 @@ class Cluster:
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Of the Dask cluster, such as tcp://host:8786; by default one of this machine.",
+            help="Address of the Dask cluster, such as tcp://host:8786; by default one is started "
+            "on this machine.",
             rich_help_panel=DATA,
             show_default=False,
         ),

@@ -155,7 +155,7 @@ def certificate(solution: late.solver.Solution) -> str:
     status = late.solver.Status
     seconds = f"{solution.report.seconds:.2g} s"
     if solution.status is status.OPTIMAL:
-        return f"Optimal: proven to within {solution.gap:.2%} of the best choice, in {seconds}."
+        return f"Optimal: proven to within {solution.gap:.2%} of the best rule set, in {seconds}."
     if solution.status is status.HEURISTIC:
         return f"Heuristic: found by {solution.report.method} in {seconds}, without a proof."
     return (

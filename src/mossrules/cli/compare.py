@@ -243,10 +243,13 @@ def show(evaluation: late.evaluation.Evaluation) -> None:
         print_line(("failed: ", "bold red"), f"{fold.method} on fold {fold.fold}: {fold.failure}")
     stopped = sum("limit" in fold.status for fold in evaluation.results)
     if stopped:
-        print_line(f"{stopped} choices ran out of time; allow more, or a larger gap.")
+        print_line(
+            f"{stopped} {'search' if stopped == 1 else 'searches'} ran out of time before the gap "
+            "was proven; raise --time-limit or --gap."
+        )
     print_line(
-        f"The rank is the mean of those by {metric} and by Dice, 1 being the best; seconds are "
-        f"those of a fold, with the search that methods share. {evaluation!r}"
+        f"rank: the mean of the ranks by {metric} and by Dice, where 1 is best; seconds: of a "
+        f"fold, with the search for candidates that methods share. {evaluation!r}"
     )
 
 

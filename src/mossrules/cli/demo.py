@@ -47,7 +47,7 @@ def demo(
     exact: Annotated[
         bool,
         typer.Option(
-            "--exact", help="Choose with a proof; the first time, that compiles for a minute."
+            "--exact", help="Choose with a proof; the first time, compiling takes a minute."
         ),
     ] = False,
     table: Annotated[
@@ -61,8 +61,8 @@ def demo(
 ) -> None:
     """Find candidate rules in the diabetes data that come with scikit-learn.
 
-    Then find them again without a tenth of the patients, show which ones came back, choose a few
-    that predict well, and write a page on which to choose between stability and fit.
+    Then repeat the search without a tenth of the patients, show which rules recur, choose a few
+    that predict well, and write the interactive report, to choose between stability and fit.
     """
     check_place(page if table is None else table)
     data = late.datasets.load_diabetes(scaled=False)
@@ -83,8 +83,8 @@ def demo(
     out.print(_rules_table(found, again, rules))
     out.print(
         f"\n{found!r} in {seconds:.2f} s.\n"
-        "[dim]found: share of trees that made the rule; again: the same without every tenth "
-        "patient; rows: share of patients it holds for; mean: their mean target.[/]\n"
+        "[dim]trees: share of trees that contain the rule; refit: the same without every tenth "
+        "patient; rows: share of patients for whom it holds; mean: their mean target.[/]\n"
     )
     model = _choose(found, seed, exact=exact)
     check_interrupted()
@@ -150,8 +150,8 @@ def _show_model(model: late.estimators.MossRegressor) -> None:
 def _rules_table(
     found: late.search.Candidates, again: late.search.Candidates, maximum: int
 ) -> Table:
-    table = Table(title="Candidate rules, most often found first", title_justify="left")
-    for heading in ("found", "again", "rows", "mean"):
+    table = Table(title="Candidate rules, the most frequent first", title_justify="left")
+    for heading in ("trees", "refit", "rows", "mean"):
         table.add_column(heading, justify="right")
     table.add_column("rule")
     proportion_again = dict(zip(again.pool.rules, again.pool.proportions, strict=True))

@@ -66,7 +66,7 @@ def examine() -> Iterator[Finding]:
     if any(_kept(SEARCH)):
         yield _tested("self-test: branch and bound", lambda: _solves("branch-and-bound"))
     else:
-        what = "not compiled yet; the first exact choice takes a minute more"
+        what = "not compiled yet; the first exact fit takes a minute more"
         yield Finding("branch and bound", what, "note")
 
 
@@ -152,7 +152,7 @@ def _tested(about: str, test: Callable[[], str]) -> Finding:
 
 
 def _solves(method: Method) -> str:
-    """Compare a method with a look at all selections of two of eight columns."""
+    """Compare a method with a look at all rule sets of two of eight columns."""
     np, solver = late.np, late.solver
     draw = np.random.default_rng(0)
     M, counts = draw.random((40, 8)), np.arange(8, 0, -1)
@@ -165,7 +165,7 @@ def _solves(method: Method) -> str:
     solution = solver.solve(problem, method, solver.Options(gap=0.0))
     if not np.isclose(solution.loss, smallest, rtol=AGREE):
         raise AssertionError(f"the loss is {solution.loss!r} and {smallest!r} is possible")
-    return f"the best of {len(feasible)} selections"
+    return f"the best of {len(feasible)} rule sets"
 
 
 def _model() -> tuple[late.estimators.MossRegressor, dict[str, FloatArray]]:

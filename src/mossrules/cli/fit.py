@@ -118,8 +118,8 @@ def show(model: late.estimators.MossRegressor, scores: dict[str, float]) -> None
     if hasattr(model, "evaluation_"):
         chosen = model.evaluation_.choose()
         print_line(
-            f"Stability chosen by cross-validation: {chosen.share:.0%} of the largest, with R2 "
-            f"{chosen.r2:.3f} +- {chosen.r2_se:.3f} on other rows."
+            f"Stability target chosen by cross-validation: {chosen.share:.0%} of the largest "
+            f"stability score, with R2 {chosen.r2:.3f} +- {chosen.r2_se:.3f} on rows left out."
         )
     rows = model.candidates_.statistics.n
     print_line(
@@ -139,9 +139,9 @@ def choice_in_words(model: Any) -> str:
     chosen = f"{len(model.rules_)} of {len(model.candidates_):,} candidate rules"
     problem = model.problem_
     if problem is None or problem.floor == "sum":
-        return f"{chosen}, with {share_of_largest(model):.0%} of the largest stability."
+        return f"{chosen}, with {share_of_largest(model):.0%} of the largest stability score."
     frequent = late.np.count_nonzero(problem.counts >= problem.min_stability)
-    return f"{chosen}, of which {frequent:,} were frequent enough."
+    return f"{chosen}, of which {frequent:,} meet the stability target."
 
 
 def show_classes(model: late.estimators.MossClassifier, scores: dict[str, float]) -> None:
@@ -155,7 +155,7 @@ def show_classes(model: late.estimators.MossClassifier, scores: dict[str, float]
         show_certificate(member)
         print_line(choice_in_words(member))
     print_line(
-        f"Right on {scores['accuracy_training']:.1%} of the training rows; log-loss "
+        f"Accuracy {scores['accuracy_training']:.1%} on the training rows; log-loss "
         f"{scores['log_loss_training']:.4f}, and {scores['log_loss_without_rules']:.4f} without "
         "rules."
     )

@@ -40,7 +40,7 @@ def frontier(
     *,
     file: options.File,
     points: Annotated[
-        str, typer.Option(help="How many levels of stability, or 'complete' for every point.")
+        str, typer.Option(help="How many stability targets, or 'complete' for every point.")
     ] = "50",
     output: Annotated[
         Path | None,
@@ -64,7 +64,7 @@ def frontier(
     moss: options.Moss,
     jobs: options.Jobs = None,
 ) -> None:
-    """Show the best fit at many levels of stability, each with its certificate."""
+    """Show the best fit at many stability targets, each with its certificate."""
     wanted = number_of_points(points)
     for path in (output, plot, checkpoint):
         if path is not None:
@@ -106,8 +106,8 @@ def frontier(
     out.print(frontier_table(rows, n_trees))
     if n_trees is not None:
         print_line(
-            f"in trees: every rule is in at least this part of the {n_trees:,} trees; share: of "
-            "the largest part that is possible."
+            f"in trees: every rule was found in at least this share of the {n_trees:,} trees; "
+            "share: the same, of the largest that is possible."
         )
     print_line(repr(result))
     for path in (output, plot):
@@ -132,10 +132,10 @@ def solve(
     checkpoint: Path | None,
 ) -> late.frontier.Frontier:
     """Return the frontier of a model, showing how far it is meanwhile."""
-    with progress("solving at levels of stability") as show:
+    with progress("solving at stability targets") as show:
 
         def listen(state: late.frontier.FrontierProgress) -> None:
-            show("solving at levels of stability", state.done, state.total)
+            show("solving at stability targets", state.done, state.total)
 
         return model.frontier(
             points, gap, time_budget=time_budget, checkpoint=checkpoint, progress=listen

@@ -32,7 +32,7 @@ def report(
         int, typer.Option(min=0, help="Parts to cross-validate on; 0 leaves that out.")
     ] = 5,
     points: Annotated[
-        int, typer.Option(min=1, help="Levels of stability to look at, from the largest down.")
+        int, typer.Option(min=1, help="Stability targets to look at, from the largest down.")
     ] = 51,
     baselines: Annotated[
         bool,
@@ -56,7 +56,7 @@ def report(
     moss: options.Moss,
     jobs: options.Jobs = None,
 ) -> None:
-    """Write one page, for any browser, on which to choose between stability and fit."""
+    """Write the interactive report, a page for any browser, to choose between stability and fit."""
     check_place(output)
     if folds == 1:
         raise InvalidParameter("--folds is 1; pass 2 or more, or 0 to leave them out.")

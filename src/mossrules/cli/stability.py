@@ -37,7 +37,7 @@ def stability(
     folds: options.Folds = defaults.FOLDS,
     identity: options.IdentityOption = options.Identity.THRESHOLDS,
     share: Annotated[
-        float, typer.Option(help="Show rules of at least this share of the folds, in (0, 1].")
+        float, typer.Option(help="Show rules found in at least this share of the refits.")
     ] = 0.5,
     checkpoint: options.Record = None,
     as_json: options.Json = False,
@@ -50,9 +50,9 @@ def stability(
     moss: options.Moss,
     jobs: options.Jobs = None,
 ) -> None:
-    """Show which rules of MOSS are found again when part of the rows is left out."""
+    """Show which rules of MOSS recur when part of the rows is left out."""
     if not 0 < share <= 1:
-        raise InvalidParameter(f"--share is {share!r}; pass a part of the folds in (0, 1].")
+        raise InvalidParameter(f"--share is {share!r}; pass a share of the refits in (0, 1].")
     if checkpoint is not None:
         check_place(checkpoint)
     table = read_numbers(file)
@@ -122,25 +122,26 @@ def show(evaluation: late.evaluation.Evaluation, share: float) -> None:
     """Print a model's stability for people."""
     summary, rules = evaluation.summaries[0], rules_again(evaluation, share)
     print_line(
-        ("Rules that are found again", "bold"),
-        f": those of at least {share:.0%} of {evaluation.n_folds} refits, each without a part of "
-        "the rows.",
+        ("Rules that recur", "bold"),
+        f": those found in at least {share:.0%} of {evaluation.n_folds} refits, each without a "
+        "part of the rows.",
     )
     if rules:
         out.print(consistency_table(rules))
     else:
-        print_line("There are none; ask for fewer rules or fewer bins, or look at a lower share.")
+        print_line("There are none. Try fewer rules or fewer bins, or a lower --share.")
     always, ever = (len(rules_again(evaluation, least)) for least in (1.0, ANY))
     print_line(
-        f"{always} {'rule was' if always == 1 else 'rules were'} found in all "
-        f"{evaluation.n_folds} refits, of {ever} in any; a refit has {summary.n_rules:.3g}. "
-        f"R2 {summary.r2:.3f} +- {summary.r2_se:.3f} on the rows left out."
+        f"{always or 'No'} {'rules were' if always > 1 else 'rule was'} found in all "
+        f"{evaluation.n_folds} refits, out of {ever} found in any. A refit has "
+        f"{summary.n_rules:.3g} rules on average. R2 {summary.r2:.3f} +- {summary.r2_se:.3f} on "
+        "the rows left out."
     )
     out.print(measures_table(summary))
 
 
 def consistency_table(rules: Sequence[tuple[str, float]]) -> Table:
-    """Return one line for each rule with the share of the folds that have it."""
+    """Return one line for each rule with the share of the refits that found it."""
     table = table_of(right=["refits"], last="rule")
     for text, share in rules:
         table.add_row(f"{share:.0%}", Text(text))
@@ -159,8 +160,8 @@ def measures_content(summary: late.evaluation.MethodSummary) -> dict[str, Any]:
 def measures_table(summary: late.evaluation.MethodSummary) -> Table:
     """Return one line for each measure of stability."""
     table = Table()
-    for heading in ("measure", "stability and interval", "rules are the same by"):
-        table.add_column(heading)
+    for heading in ("measure", "recurrence [interval]", "rules are the same by"):
+        table.add_column(Text(heading))
     for measure in MEASURES:
         estimate = getattr(summary, measure)
         table.add_row(measure, Text(format_interval(estimate)), estimate.identity)

@@ -238,7 +238,7 @@ class MossEstimator(RuleEstimator):
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Listener | None = None,
     ) -> Frontier:
-        """Return the best fit at many levels of stability, among the candidates that `fit` found.
+        """Return the best fit at many stability targets, among the candidates that `fit` found.
 
         Parameters
         ----------

@@ -174,7 +174,7 @@ class FittedRules:
         verbose: bool = False,
         **record: Any,
     ) -> Frontier:
-        """Return the best fit at many levels of stability; `record` is as in `solve_frontier`."""
+        """Return the best fit at many stability targets; `record` is as in `solve_frontier`."""
         if isinstance(points, Iterable) and not isinstance(points, str):
             points = tuple(read_shares(points).tolist())
         elif points != "complete":

@@ -121,7 +121,7 @@ def collect(
         raise InvalidParameter("A report takes X and y together, or neither; pass both.")
     say = progress or (lambda *_: None)
     started = datetime.now(UTC)
-    say("solving at levels of stability", None, None)
+    say("solving at stability targets", None, None)
     frontier = with_own(model.frontier(read_shares(points, model.floor), gap), model.solution_)
     if frontier.interrupted:
         raise KeyboardInterrupt  # folds would take longer, and the page would lack points
