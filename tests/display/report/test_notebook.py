@@ -40,7 +40,7 @@ def test_a_fitted_model_shows_its_rules_and_certificate(rows):
     assert "<script" not in html
     assert "Proven: no equally stable set of up to 5" in words
     assert "<svg" not in html
-    frontier = model.frontier([1.0, 0.7, 0.4, model.stability])
+    frontier = model.frontier([1.0, 0.7, 0.4, model.settings().stability])
     with_figure = model._repr_mimebundle_()["text/html"]
     marks = re.findall(r'data-point="(\d+)"', with_figure)
     assert len(marks) == len(frontier)
