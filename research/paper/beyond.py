@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mossrules.data.rows import read_rows
-from mossrules.defaults import PAPER_WAY, STABILITY
+from mossrules.defaults import PAPER_WAY
 from mossrules.estimators import MossRegressor
 from mossrules.evaluation.folds import Split, split_rows
 from mossrules.learning.stability_levels import Stability
@@ -147,7 +147,7 @@ def _default(settings: Settings, data: Dataset, context: ExperimentContext, **ho
         del parameters[name]
     trees = settings.n_trees or MossRegressor().n_trees
     given = {**parameters, **how, "n_trees": trees}
-    return context.moss(settings, data, STABILITY, **given)
+    return context.moss(settings, data, None, **given)
 
 
 def _parameters(settings: Settings, search: Search) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class ExperimentContext:
         given = {**self._given(settings), **others}
         return self.protocol.learners(data.X, names=tuple(names), **given)
 
-    def moss(self, settings: Any, data: Dataset, stability: Stability, **others: Any) -> Any:
+    def moss(self, settings: Any, data: Dataset, stability: Stability | None, **others: Any) -> Any:
         """Return MOSS at a stability, likewise."""
         return self.protocol.moss(stability, data.X, **{**self._given(settings), **others})
 

@@ -26,7 +26,7 @@ from mossrules._typing import AnyArray, FloatArray
 from mossrules.baselines.registry import BASELINES, METHODS, MOSS
 from mossrules.data.columns import NUMBERS
 from mossrules.data.table import Table
-from mossrules.defaults import PAPER, PAPER_WAY, STABILITY
+from mossrules.defaults import PAPER, PAPER_WAY
 from mossrules.estimators import MossRegressor
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.stability_levels import Stability
@@ -83,7 +83,7 @@ class Protocol:
 
     def moss(
         self,
-        stability: Stability,
+        stability: Stability | None,
         X: Any,
         *,
         max_rules: int = 15,
@@ -92,7 +92,7 @@ class Protocol:
         n_trees: int | None = None,
         **others: Any,
     ) -> Any:
-        """Return MOSS at a stability for a prepared table; `others` are parameters of its own.
+        """Return MOSS at a stability, or our default, for a prepared table; `others` are its own.
 
         Without `n_trees` there are as many trees as the protocol has. The authors' gamma depends on
         how many rows there are. They have none for stabilities but the three of the paper: those
@@ -128,7 +128,7 @@ class Protocol:
         found = {}
         for name in names:
             if name in (DEFAULT, *MOSS):
-                stability = MOSS.get(name, STABILITY)
+                stability = MOSS.get(name)  # None is the default
                 found[name] = self.moss(stability, X, **shared, **others)
             elif name in BASELINES:
                 given = {**FOREST, **others} if self.is_paper else others
