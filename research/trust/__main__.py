@@ -16,7 +16,7 @@ from research.trust.methods import METHODS, methods_named
 from research.trust.page import write_page
 from research.trust.tables import tables_named
 
-OUT = ROOT / "docs" / "results" / "trust.json"
+OUT = ROOT / "docs" / "results" / "trust" / "record.json"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -32,14 +32,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--scheme", choices=("folds", "bootstrap"), default="folds")
     parser.add_argument("--max-rows", type=int, default=4000)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=OUT, help="record; a CSV file stands beside it")
+    parser.add_argument("--out", type=Path, default=OUT, help="record; its rows stand beside it")
     parser.add_argument("--data", type=Path, default=DATA, help="where the tables are")
     parser.add_argument(
         "--page", action="store_true", help="write the page of a record, and no more"
     )
     options = parser.parse_args(arguments)
     if options.page:
-        write_page(options.out, options.out.with_suffix(".md"))
+        write_page(options.out, options.out.with_name("results.md"))
         return
     names = ("rules", "refits", "seeds", "scheme", "max_rows")
     settings = {name: getattr(options, name) for name in names}

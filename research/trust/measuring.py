@@ -14,7 +14,7 @@ from mossrules.evaluation.assessment import trust_to_dict
 from mossrules.exceptions import SolveLimitWarning
 from research.harness.clone import DATA, write_text
 from research.harness.processes import ONE_THREAD
-from research.harness.records import Record, as_csv
+from research.harness.records import ROWS, Record, as_csv
 from research.harness.reports import say
 from research.trust.methods import METHODS
 from research.trust.peers import assess_peer
@@ -37,7 +37,7 @@ def measure_all(
             task = ": ".join(under_way[done])
             rows = done.result()
             record.add(task, rows)
-            write_text(out.with_suffix(".csv"), as_csv(_flat(record)))
+            write_text(out.with_name(ROWS), as_csv(_flat(record)))
             say(f"{number} of {len(left)}: {task}")
 
 

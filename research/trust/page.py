@@ -38,10 +38,11 @@ def page(rows: Sequence[Row], settings: Row) -> str:
     about = (
         f"At most {settings['rules']} rules; {settings['refits']} refits {left_out}, each with its "
         f"own seed; at most {settings['max_rows']:,} rows of a table. What the columns are is said "
-        "in [comparing methods](../comparing.md#the-trust-table). Made by `python -m "
+        "in [comparing methods](../../comparing.md#the-trust-table). Made by `python -m "
         "research.trust`."
     )
-    lines = ["# The trust table", "", about]
+    title = f"# The trust table: {settings['rules']} rules, {settings['scheme']}"
+    lines = [title, "", about]
     for classes, title in ((False, "Numbers"), (True, "Classes")):
         own = [row for row in rows if row["classes"] is classes]
         if own:

@@ -157,9 +157,9 @@ def test_a_run_is_recorded_and_made_a_page(tmp_path, monkeypatch):
     measure_all(tasks, SETTINGS, out, 1, tmp_path)
     assert done == [("ESL", "linear"), ("ESL", "FIGS (imodels)")]
     assert sorted(json.loads(out.read_text())["tasks"]) == sorted(": ".join(task) for task in tasks)
-    assert out.with_suffix(".csv").read_text().count("\n") == 4
+    assert out.with_name("rows.csv").read_text().count("\n") == 4
     __main__.main(["--page", "--out", str(out)])
-    first = out.with_suffix(".md").read_text()
+    first = out.with_name("results.md").read_text()
     write_page(out, tmp_path / "again.md")
     assert (tmp_path / "again.md").read_text() == first
     assert "| default | 0.500 |" in first
