@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -73,6 +74,33 @@ class MetricName(StrEnum):
     BRIER = "brier"
 
 
+@dataclass(frozen=True)
+class Refitting:
+    """Whether to show the trust table, and by which refits."""
+
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust",
+            help="Show the trust table instead: refits, each with its own seed, and how far rules, "
+            "effects and predictions agree.",
+        ),
+    ] = False
+    refits: Annotated[int, typer.Option(min=2, help="Refits of the trust table.")] = 10
+    scheme: Annotated[
+        SchemeName,
+        typer.Option(help="Refits leave out a tenth of the rows ('folds'), or are bootstraps."),
+    ] = SchemeName.FOLDS
+    seeds: Annotated[
+        int, typer.Option(min=0, help="Seeds that the trust table tries on the same rows.")
+    ] = 5
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The refits as `assess` has them."""
+        return {"refits": self.refits, "scheme": self.scheme.value, "seeds": self.seeds}
+
+
 @options.with_option_groups
 def compare(
     *,
@@ -94,22 +122,7 @@ def compare(
     ] = None,
     folds: options.Folds = defaults.FOLDS,
     identity: options.IdentityOption = options.Identity.THRESHOLDS,
-    trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust",
-            help="Show the trust table instead: refits, each with its own seed, and how far rules, "
-            "effects and predictions agree.",
-        ),
-    ] = False,
-    refits: Annotated[int, typer.Option(min=2, help="Refits of the trust table.")] = 10,
-    scheme: Annotated[
-        SchemeName,
-        typer.Option(help="Refits leave out a tenth of the rows ('folds'), or are bootstraps."),
-    ] = SchemeName.FOLDS,
-    seeds: Annotated[
-        int, typer.Option(min=0, help="Seeds that the trust table tries on the same rows.")
-    ] = 5,
+    refitting: Refitting,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -136,36 +149,44 @@ def compare(
     if plot is not None:
         check_plot(plot)
     table, kind = read_for_task(file, task)
+    methods = make_methods(
+        method, kind, choice=choice, forest=forest, moss=moss, table=table, target=file.target
+    )
+    where = {"checkpoint": checkpoint, "n_jobs": jobs}
+    found: late.evaluation.Evaluation | late.evaluation.Assessment
+    if refitting.trust:
+        found = assess_methods(methods, table, file.target, **refitting.how, **where)
+    else:
+        by = None if metric is None else metric.value
+        how = {"metric": by, "cv": folds, "identity": identity.value}
+        found = evaluate_methods(methods, table, file.target, **how, **where)
+    finish(found, output, plot, as_json=as_json)
+
+
+def make_methods(
+    names: list[MethodName] | None,
+    kind: options.Task,
+    *,
+    choice: options.Choice,
+    forest: options.Forest,
+    moss: options.Moss,
+    table: Any,
+    target: str,
+) -> dict[str, Any]:
+    """Return the methods to compare, with what the options say of them."""
     searched = forest_parameters(forest, moss)
-    methods = late.registry.make_methods(
-        None if method is None else dict.fromkeys(name.value for name in method),
+    return late.registry.make_methods(
+        None if names is None else dict.fromkeys(name.value for name in names),
         classes=kind is options.Task.CLASSIFICATION,
         moss={
             # Not closer than a comparison needs; MOSS itself is as `fit` has it.
             "gap": max(choice.gap, defaults.FRONTIER_GAP),
-            **moss_parameters(moss, table, file.target),
+            **moss_parameters(moss, table, target),
         },
         own={**searched, **choice_parameters(choice, moss)},
         max_rules=choice.max_rules,
         **searched,
     )
-    if trust:
-        how = {"refits": refits, "scheme": scheme.value, "seeds": seeds}
-        where = {"checkpoint": checkpoint, "n_jobs": jobs}
-        assessment = assess_methods(methods, table, file.target, **how, **where)
-        finish(assessment, output, plot, as_json=as_json)
-        return
-    evaluation = evaluate_methods(
-        methods,
-        table,
-        file.target,
-        metric=None if metric is None else metric.value,
-        cv=folds,
-        identity=identity.value,
-        checkpoint=checkpoint,
-        n_jobs=jobs,
-    )
-    finish(evaluation, output, plot, as_json=as_json)
 
 
 def finish(
