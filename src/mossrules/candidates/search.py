@@ -238,11 +238,7 @@ def find_candidates(
         )
     how: dict[str, Any] = {"n_jobs": jobs, "progress": progress}
     if max_overlap is not None:
-        check_number("max_overlap", max_overlap)
-        # Rules that hardly any tree has found would only cost time here.
-        if max_candidates is not None:
-            pool = pool.cap(BEFORE_SIMPLER * max_candidates)
-        pool = simplify_pool(pool, data, max_overlap=max_overlap, **how)
+        pool = _simpler(pool, data, max_overlap, max_candidates, **how)
     pool = _frequent(pool, min_tree_frequency)
     pool = _covering(pool, data, min_coverage, **how)
     # Before the overlaps, which take time and memory with the square of the number of rules.
@@ -250,7 +246,7 @@ def find_candidates(
         pool = pool.cap(max_candidates)
     # After the cap: a rule that is asked for stays, though hardly any tree found it.
     pool = pool.including(check_rule(rule, data.binning) for rule in include)
-    overlaps = compute_overlaps(data, pool.rules, n_jobs=jobs, progress=progress)
+    overlaps = compute_overlaps(data, pool.rules, **how)
     # Only now is it known which rules hold on the same rows: their overlap is both of their
     # supports.
     if max_overlap is not None:
@@ -259,8 +255,23 @@ def find_candidates(
         pool, overlaps = merge_pool(pool, overlaps)
     statistics = statistics_of_overlaps(data, overlaps, pool.counts)
     _check_included(include, pool, statistics)
-    found = compute_patterns(data, pool, n_jobs=jobs, progress=progress) if patterns else None
+    found = compute_patterns(data, pool, **how) if patterns else None
     return Candidates(data.binning, pool, statistics, found)
+
+
+def _simpler(
+    pool: CandidatePool,
+    data: EncodedTable,
+    max_overlap: float,
+    max_candidates: int | None,
+    **how: Any,
+) -> CandidatePool:
+    """Return the rules without conditions that say little, and one of each and its complement."""
+    check_number("max_overlap", max_overlap)
+    # Rules that hardly any tree has found would only cost time here.
+    if max_candidates is not None:
+        pool = pool.cap(BEFORE_SIMPLER * max_candidates)
+    return simplify_pool(pool, data, max_overlap=max_overlap, **how)
 
 
 def _frequent(pool: CandidatePool, min_tree_frequency: float) -> CandidatePool:

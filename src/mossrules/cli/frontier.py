@@ -101,15 +101,7 @@ def frontier(
             "worst_gap": result.worst_gap,
         })  # fmt: skip
         return
-    print_line(("What stability costs", "bold"), ": the most stable first, * at the knee.")
-    n_trees = model.pool_.n_trees if result.floor == "each" else None
-    out.print(frontier_table(rows, n_trees))
-    if n_trees is not None:
-        print_line(
-            f"in trees: every rule was found in at least this share of the {n_trees:,} trees; "
-            "share: the same, of the largest that is possible."
-        )
-    print_line(repr(result))
+    print_frontier(result, rows, model.pool_.n_trees)
     for path in (output, plot):
         if path is not None:
             print_line(f"Written to {path}.")
@@ -159,6 +151,21 @@ def frontier_rows(
         }
         for index, (point, chosen) in enumerate(zip(points, models, strict=True))
     ]
+
+
+def print_frontier(
+    frontier: late.frontier.Frontier, rows: list[dict[str, Any]], n_trees: int
+) -> None:
+    """Print what stability costs, and what the columns mean."""
+    print_line(("What stability costs", "bold"), ": the most stable first, * at the knee.")
+    each = frontier.floor == "each"
+    out.print(frontier_table(rows, n_trees if each else None))
+    if each:
+        print_line(
+            f"in trees: every rule was found in at least this share of the {n_trees:,} trees; "
+            "share: the same, of the largest that is possible."
+        )
+    print_line(repr(frontier))
 
 
 def frontier_table(rows: list[dict[str, Any]], n_trees: int | None) -> Table:
