@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["BAR", "LETTER", "PALETTE", "PLAIN", "SMALL", "Rows", "axes_for",
-           "finish", "load", "records_frame", "rules_of", "shorten", "signed", "split_axes",
-           "units", "wrap", "wrap_name", "wrap_texts", "write"]  # fmt: skip
+           "finish", "legend_label", "load", "records_frame", "rules_of", "shorten", "signed",
+           "split_axes", "units", "wrap", "wrap_name", "wrap_texts", "write"]  # fmt: skip
 
 PALETTE = {
     "blue": "#0072B2",
@@ -85,6 +85,12 @@ def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.4)) -> Axes:
     if not isinstance(ax, kind):
         raise UnsupportedType(f"ax is a {type(ax).__name__}; pass axes of matplotlib, or None.")
     return ax
+
+
+def legend_label(name: str) -> str:
+    """Return a name as a legend shows it: letter by letter."""
+    name = name.replace("$", r"\$")  # matplotlib would read mathematics
+    return f" {name}" if name.startswith("_") else name  # which a legend leaves out
 
 
 def finish(ax: Axes, *, x: str, y: str, whole: bool = True) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from mossrules._common import check_choice
 from mossrules._frames import Backend
 from mossrules._typing import FloatArray
-from mossrules.display.plots._axes import PALETTE, axes_for, finish, records_frame
+from mossrules.display.plots._axes import PALETTE, axes_for, finish, legend_label, records_frame
 from mossrules.evaluation.agreement import Measure
 from mossrules.evaluation.frontier_evaluation import FrontierEvaluation, SelectionCriterion
 from mossrules.evaluation.results import LABELS, Evaluation, MethodSummary
@@ -320,8 +320,7 @@ class ComparisonDisplay:
         return self
 
     def _draw(self, mark: ComparisonMark, colour: str, marker: str) -> Any:
-        label = mark.label.replace("$", r"\$")  # matplotlib would read mathematics
-        label = label if not label.startswith("_") else f" {label}"  # which a legend leaves out
+        label = legend_label(mark.label)
         if np.isnan(mark.stability) and not np.isnan(mark.score):
             return self.ax_.axhline(mark.score, label=label, color=colour, **LINE)
         # An interval that was cut at 0 or 1, or is not known, leaves no bar behind the point.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mossrules._frames import Backend
-from mossrules.display.plots._axes import axes_for, finish, records_frame
+from mossrules.display.plots._axes import axes_for, finish, legend_label, records_frame
 from mossrules.display.plots.evaluation import COLOURS, LINE, MARKERS, SIZE
 from mossrules.evaluation import Assessment
 from mossrules.exceptions import UnsupportedType
@@ -104,8 +104,7 @@ class TrustDisplay:
         return self
 
     def _draw(self, mark: TrustMark, colour: str, marker: str) -> Any:
-        label = mark.label.replace("$", r"\$")  # matplotlib would read mathematics
-        label = label if not label.startswith("_") else f" {label}"  # which a legend leaves out
+        label = legend_label(mark.label)
         if np.isnan(mark.dice) and not np.isnan(mark.score):
             return self.ax_.axhline(mark.score, label=label, color=colour, **LINE)
         style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "none"}
