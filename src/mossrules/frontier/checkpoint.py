@@ -77,6 +77,8 @@ class Checkpoint:
             digest.update(np.ascontiguousarray(p.constraints.groups).tobytes())
         if p.floor != "sum":  # of older checkpoints it is
             digest.update(p.floor.encode())
+        if p.approved:
+            digest.update(repr((p.approved, p.min_approved)).encode())
         if p.signs is not None:
             digest.update(np.asarray(p.signs).tobytes())
         return digest.hexdigest()

@@ -1,11 +1,12 @@
 """The floor on each rule: every rule that is chosen must be in at least so many trees.
 
 Notation (the rest as in `squared`)
-    S'        the rules of a selection that are not fixed in
+    S'        the rules of a selection that are neither fixed in nor approved
     H1(S)     min_{i in S'} c_i, and the largest of all counts where S' is empty
     P(eps)    the least loss of the selections with H1(S) >= eps
 
-Rules that are fixed in are asked for by name, so the floor is not on them. P(eps) is then the
+Rules that are fixed in are asked for by name, and so are those that were approved before (see
+`approved`): the floor is not on them. P(eps) is then the
 problem without a floor in which all other rules of fewer than eps counts are fixed out: that is
 `SelectionProblem.as_sum`, which every method solves, so that no search knows of this floor. A
 selection that is feasible at a floor is so at each lower one, as with the sum.
@@ -34,7 +35,8 @@ def least_count(counts: IntArray, chosen: IntArray) -> int:
 
 def rules_below(problem: SelectionProblem, floor: int) -> IntArray:
     """Return the rules that a floor on each rule leaves out, ascending."""
-    return np.asarray(problem.free[problem.counts[problem.free] < floor], dtype=np.int64)
+    on = np.setdiff1d(problem.free, problem.approved)
+    return np.asarray(on[problem.counts[on] < floor], dtype=np.int64)
 
 
 def most_stable_under_limits(

@@ -22,6 +22,7 @@ that rests on that form serves both.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -81,6 +82,8 @@ class LogisticProblem(SelectionProblem):
     constraints: LinearConstraints | None = None  #: further limits on the selection
     signs: IntArray | None = None  #: of the weights: 1, -1, or 0 for any
     floor: FloorKind = "sum"  #: what has a minimum: the "sum" of the counts, or "each" of them
+    approved: Sequence[int] = ()  #: rules that the floor on each is not on
+    min_approved: int = 0  #: how many of them must be selected at least
 
     @classmethod
     def from_matrix(
@@ -129,9 +132,21 @@ class LogisticProblem(SelectionProblem):
         return self.patterns
 
     @property
+    def loss_parts(self) -> tuple[object, ...]:
+        """The arrays that the loss depends on."""
+        p = self.patterns
+        return p.activations, p.positives, p.negatives, p.values
+
+    @property
     def counts(self) -> IntArray:
         """Number of trees in which each rule appears."""
         return self.patterns.counts
+
+    def with_counts(self, counts: IntArray) -> LogisticProblem:
+        """Return a copy with other counts."""
+        other = copy(self)
+        object.__setattr__(other, "patterns", replace(self.patterns, counts=counts))
+        return other
 
     @property
     def base(self) -> float:

@@ -18,6 +18,7 @@ from mossrules._common import cached_property, check_choice, check_integer, chec
 from mossrules._deprecated import Renamed
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
+from mossrules.solver.problems.approved import check_approved, n_approved
 from mossrules.solver.problems.each_floor import (
     least_count,
     most_stable_under_limits,
@@ -54,6 +55,8 @@ class SelectionProblem(ABC):
     constraints: LinearConstraints | None
     signs: IntArray | None
     floor: FloorKind
+    approved: Sequence[int]
+    min_approved: int
 
     def _check_conditions(self) -> None:
         """Put the fields of the conditions into their final form, or say what is wrong."""
@@ -64,6 +67,8 @@ class SelectionProblem(ABC):
             "min_stability": _whole_floor(self.min_stability),
             "fixed_in": _positions("fixed_in", self.fixed_in, self.m),
             "fixed_out": _positions("fixed_out", self.fixed_out, self.m),
+            "approved": _positions("approved", self.approved, self.m),
+            "min_approved": check_integer("min_approved", self.min_approved, minimum=0),
         }
         for name, value in check.items():
             object.__setattr__(self, name, value)
@@ -76,6 +81,7 @@ class SelectionProblem(ABC):
             )
         object.__setattr__(self, "signs", _signs(self.signs, self.m))
         _check_floor(self)
+        check_approved(self)
 
     @property
     @abstractmethod
@@ -142,7 +148,7 @@ class SelectionProblem(ABC):
     @cached_property
     def max_stability_unlimited(self) -> int:
         """The largest H1 of a selection of full size, limits `A z <= b` left aside."""
-        return self.stability(self.most_stable)
+        return self._least_or_sum(self.most_stable, self.fixed_in)
 
     @property
     def largest_floor(self) -> int:
@@ -162,7 +168,7 @@ class SelectionProblem(ABC):
         if self.constraints is None:
             return self.most_stable
         if self.floor == "each":
-            return most_stable_under_limits(self, self.constraints)
+            return most_stable_under_limits(self.keeping((), 0), self.constraints)
         return self.constraints.cheapest(
             -self.counts.astype(np.float64),
             self.max_rules,
@@ -178,7 +184,18 @@ class SelectionProblem(ABC):
         may be chosen, or of as many as limits allow together.
         """
         best = self.most_stable_feasible
-        return 0 if best is None else self.stability(best)
+        # Of approved rules too: a share of it means the same whatever has been approved.
+        return 0 if best is None else self._least_or_sum(best, self.fixed_in)
+
+    @property
+    def max_approved(self) -> int:
+        """The most approved rules that a selection may have which meets size, fixings and limits.
+
+        -1 where no selection does.
+        """
+        counting = self.counting_approved()
+        best = counting.most_stable_feasible
+        return -1 if best is None else counting.stability(best)
 
     eps_max = Renamed("max_stability")
     largest_stability = Renamed("max_stability_unlimited")
@@ -208,6 +225,7 @@ class SelectionProblem(ABC):
         check_choice("floor", floor, get_args(FloorKind))
         other = copy(self)  # as in `at`
         object.__setattr__(other, "floor", floor)
+        check_approved(other)
         object.__setattr__(other, "min_stability", 0)
         _forget(other, "max_stability_unlimited", "most_stable_feasible")
         return other
@@ -216,8 +234,36 @@ class SelectionProblem(ABC):
         """Return a problem with floor "sum" and the same feasible selections: the one to solve."""
         if self.floor == "sum":
             return self
-        below = rules_below(self, self.min_stability)
-        return self.with_floor("sum").restricted(below.tolist(), self.constraints)
+        if self.min_approved:
+            return self.counting_approved().at(self.min_approved)
+        below = rules_below(self, self.min_stability).tolist()
+        return self.keeping((), 0).with_floor("sum").restricted(below, self.constraints)
+
+    def keeping(self, approved: Iterable[int], min_approved: int) -> Self:
+        """Return the same problem with at least `min_approved` of these rules in a selection."""
+        other = copy(self)  # as in `at`
+        object.__setattr__(other, "approved", _positions("approved", list(approved), self.m))
+        object.__setattr__(
+            other, "min_approved", check_integer("min_approved", min_approved, minimum=0)
+        )
+        check_approved(other)
+        return other
+
+    def counting_approved(self) -> Self:
+        """Return the problem in which only approved rules count, one each, with the floor at 0.
+
+        A floor on the sum is then one on the number of approved rules. That on each rule is met: it
+        only fixes rules out (`each_floor`), and then needs no count any more.
+        """
+        counts = np.zeros(self.m, dtype=np.int64)
+        counts[list(self.approved)] = 1
+        below = rules_below(self, self.min_stability).tolist()
+        other = self.keeping((), 0).with_floor("sum").with_counts(counts)
+        return other.restricted(below, self.constraints)
+
+    @abstractmethod
+    def with_counts(self, counts: IntArray) -> Self:
+        """Return a copy with other counts; what depends on them is to be forgotten."""
 
     def possible_rules(self) -> IntArray:
         """Return the rules of any selection that meets size, floor and fixings, ascending.
@@ -240,11 +286,15 @@ class SelectionProblem(ABC):
     def stability(self, support: IntArray) -> int:
         """Return H1 of a selection: the sum of its counts, or under floor "each" the least.
 
-        The least is over rules that are not fixed in; of none, it is the largest of all counts.
+        The least is over rules that are neither fixed in nor approved; of none, it is the largest
+        of all counts.
         """
+        return self._least_or_sum(support, (*self.fixed_in, *self.approved))
+
+    def _least_or_sum(self, support: IntArray, exempt: Sequence[int]) -> int:
         S = np.asarray(support, dtype=np.int64)
         if self.floor == "each":
-            return least_count(self.counts, np.setdiff1d(S, self.fixed_in))
+            return least_count(self.counts, np.setdiff1d(S, exempt))
         return int(self.counts[S].sum())
 
     def is_feasible(self, support: IntArray) -> bool:
@@ -257,6 +307,7 @@ class SelectionProblem(ABC):
             and self.stability(support) >= self.min_stability
             and chosen.issuperset(self.fixed_in)
             and chosen.isdisjoint(self.fixed_out)
+            and n_approved(self, chosen) >= self.min_approved
             and (self.constraints is None or self.constraints.holds(support))
         )
 
@@ -358,9 +409,17 @@ class SelectionProblem(ABC):
     def data(self) -> object:
         """What is known of the rows: `Statistics` or `Patterns`."""
 
+    @property
+    @abstractmethod
+    def loss_parts(self) -> tuple[object, ...]:
+        """The arrays and numbers of `data` that the loss depends on: all but the counts."""
+
     def has_same_loss(self, other: SelectionProblem) -> bool:
         """Tell whether a tangent of one problem's loss is one of the other's."""
-        if self.data is not other.data or self.gamma != other.gamma:
+        if self.gamma != other.gamma or not all(
+            one is another or (isinstance(one, float) and one == another)
+            for one, another in zip(self.loss_parts, other.loss_parts, strict=False)
+        ):
             return False
         if self.signs is None or other.signs is None:
             return self.signs is other.signs
@@ -382,6 +441,8 @@ class SelectionProblem(ABC):
             extras.append(f", {np.count_nonzero(self.signs)} signs")
         if self.floor != "sum":
             extras.append(f", floor={self.floor!r}")
+        if self.approved:
+            extras.append(f", {self.min_approved} of {len(self.approved)} approved")
         return (
             f"{type(self).__name__}(m={self.m:,}, max_rules={self.max_rules}, "
             f"gamma={self.gamma:g}, min_stability={self.min_stability} of "

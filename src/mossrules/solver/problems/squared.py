@@ -21,6 +21,7 @@ is returned.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,7 +53,8 @@ class Problem(SelectionProblem):
 
     With `floor="each"`, `min_stability` is the minimum of the count of each rule, and not of their
     sum; rules that are fixed in are exempt. The stability of a selection is then the count of its
-    least frequent rule, and of no rule the largest count there is.
+    least frequent rule, and of no rule the largest count there is. At least `min_approved` of the
+    rules in `approved` must then be selected; they too are exempt.
 
     Examples
     --------
@@ -80,6 +82,8 @@ class Problem(SelectionProblem):
     constraints: LinearConstraints | None = None
     signs: IntArray | None = None
     floor: FloorKind = "sum"  #: what has a minimum: the "sum" of the counts, or "each" of them
+    approved: Sequence[int] = ()  #: rules that the floor on each is not on
+    min_approved: int = 0  #: how many of them must be selected at least
 
     @classmethod
     def from_matrix(
@@ -128,9 +132,20 @@ class Problem(SelectionProblem):
         return self.statistics
 
     @property
+    def loss_parts(self) -> tuple[object, ...]:
+        """The arrays and numbers that the loss depends on."""
+        return self.statistics.G, self.statistics.q, self.statistics.yy
+
+    @property
     def counts(self) -> IntArray:
         """Number of trees in which each rule appears."""
         return self.statistics.counts
+
+    def with_counts(self, counts: IntArray) -> Problem:
+        """Return a copy with other counts."""
+        other = copy(self)
+        object.__setattr__(other, "statistics", replace(self.statistics, counts=counts))
+        return other
 
     @property
     def null_loss(self) -> float:
