@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class EncodedChunk:
     """Some rows: codes (columns, rows), target on its grid, weights on theirs.
 
-    Row i has the number `start + row_ids[i]`, by which draws are made.
+    Row i has the number `start + row_ids[i]`, by which draws are made, unless rows are in groups:
+    then `draw_ids` are the numbers of these.
     """
 
     start: int
@@ -36,9 +37,15 @@ class EncodedChunk:
     codes: CodeArray
     target: AnyArray
     weights: IntArray | None
+    draw_ids: AnyArray | None = None
 
     def __len__(self) -> int:
         return int(self.codes.shape[1])
+
+    @property
+    def drawn_by(self) -> tuple[int, AnyArray]:
+        """What draws go by, as a base and integers beside it."""
+        return (self.start, self.row_ids) if self.draw_ids is None else (0, self.draw_ids)
 
 
 @dataclass(frozen=True)
@@ -81,12 +88,14 @@ class EncodedTable:
             np.concatenate([chunk.start + chunk.row_ids.astype(np.int64) for chunk in chunks])
         )
         weights = [chunk.weights for chunk in chunks if chunk.weights is not None]
+        draw_ids = [chunk.draw_ids for chunk in chunks if chunk.draw_ids is not None]
         return EncodedChunk(
             start=0,
             row_ids=np.arange(len(order)),
             codes=np.concatenate([chunk.codes for chunk in chunks], axis=1)[:, order],
             target=np.concatenate([chunk.target for chunk in chunks])[order],
             weights=np.concatenate(weights)[order] if weights else None,
+            draw_ids=np.concatenate(draw_ids)[order] if draw_ids else None,
         )
 
     @property
@@ -116,7 +125,7 @@ def encode_table(
     if keep is None:
         # One byte per column, four each for target and number, eight for a weight. Half of the
         # memory, as histograms and overlaps need some, and so does whatever else the machine does.
-        bytes_per_row = len(binning.columns) + 8 * (2 if rows.is_weighted else 1)
+        bytes_per_row = len(binning.columns) + 8 * (1 + rows.is_weighted + (rows.groups is not None))
         keep = rows.n_rows * bytes_per_row <= rows.chunks.memory // 2
     # One more pass than codes need: the grid must be known before the first target is encoded.
     span = rows.span
@@ -180,6 +189,7 @@ def _encode_chunk(binning: Binning, grid: Grid, span: Span, chunk: Chunk) -> lis
             part,
             target[piece],
             None if chunk.weights is None else chunk.weights[piece],
+            None if chunk.draw_ids is None else chunk.draw_ids[piece],
         )
         for piece, part in zip(pieces, codes, strict=True)
     ]

@@ -3,7 +3,8 @@
 Each pass fills, for every node of the level in every tree, the histograms of the columns drawn
 for that node; the split is then a function of these integers alone. Rows are weighted by
 Poisson(1) draws keyed by (seed, tree, row), columns are drawn by (seed, tree, node): the forest is
-the same for any chunking, any number of threads and any order of the work.
+the same for any chunking, any number of threads and any order of the work. Rows of a group share
+the draw of their group, as does the noise of a noisy target.
 
 Differences from scikit-learn's forest: Poisson instead of multinomial bootstrap, and a node whose
 best gain is exactly zero is not split. Where every column drawn for a node is constant there, the
@@ -304,8 +305,7 @@ class _LevelHistograms:
             chunk.codes,
             shifted(chunk.target, self.target_shift),
             np.empty(0, dtype=np.int64) if chunk.weights is None else chunk.weights,
-            chunk.start,
-            chunk.row_ids,
+            *chunk.drawn_by,
             self.keys,
             self.noise,
             *self.splits,

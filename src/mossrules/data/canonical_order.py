@@ -53,7 +53,12 @@ def are_repetitions(weights: FloatArray) -> bool:
     return whole and float(weights.sum()) <= MOST_REPEATS * len(weights)
 
 
-def canonicalise_rows(rows: IntArray, keys: Sequence[Key]) -> IntArray:
+def canonicalise_rows(
+    rows: IntArray,
+    keys: Sequence[Key],
+    groups: IntArray | None = None,
+    times: IntArray | None = None,
+) -> IntArray:
     """Return rows in an order that depends only on their keys, of which the first counts most.
 
     Sorting alone would not do: neighbours would have similar targets, and in folds or blocks of
@@ -61,16 +66,40 @@ def canonicalise_rows(rows: IntArray, keys: Sequence[Key]) -> IntArray:
     are interchangeable, and stay together.
     """
     rows, begins = sort_rows(rows, keys)
-    return shuffle_runs(rows, begins, keys)
+    return shuffle_runs(rows, begins, keys, groups, times)
 
 
-def shuffle_runs(rows: IntArray, begins: BoolArray, keys: Sequence[Key]) -> IntArray:
-    """Return sorted rows shuffled by a seed that is made of their ranks in all keys."""
+def shuffle_runs(
+    rows: IntArray,
+    begins: BoolArray,
+    keys: Sequence[Key],
+    groups: IntArray | None = None,
+    times: IntArray | None = None,
+) -> IntArray:
+    """Return sorted rows shuffled by a seed that is made of their ranks in all keys.
+
+    Rows that are alike stand by what else their group holds, each row `times`, and those of one
+    group together, if there are `groups`.
+    """
     # The seed is a hash of ranks, so another table has another order: rows of the same rank share
     # their bootstrap, and parts of one table would get forests more alike than two samples get.
     runs = np.cumsum(begins).astype(np.uint64)
     shuffled = mix((runs + _seed_of(rows[begins], keys)) * GOLDEN)
-    return rows[np.argsort(shuffled, kind="stable")]
+    if groups is None:
+        return rows[np.argsort(shuffled, kind="stable")]
+    # Whose label comes first says nothing; what else a group holds does.
+    of_rows = groups[rows]
+    prints = _group_prints(of_rows, shuffled, None if times is None else times[rows])
+    return rows[np.lexsort((of_rows, prints[of_rows], shuffled))]
+
+
+def _group_prints(groups: IntArray, runs: BitArray, times: IntArray | None) -> BitArray:
+    """Return a number for each group, the same for those with the same rows in any order."""
+    prints = np.zeros(int(groups.max()) + 1, np.uint64)
+    each = mix(runs + GOLDEN)
+    # A sum of hashes, modulo 2^64: groups that differ share one about never.
+    np.add.at(prints, groups, each if times is None else each * times.astype(np.uint64))
+    return prints
 
 
 def column_key(kind: Kind, values: AnyArray) -> FloatArray:

@@ -53,10 +53,12 @@ def order_by_content(
     ranks: IntArray,
     times: IntArray | None,
     weights: FloatArray | None,
+    groups: IntArray | None = None,
 ) -> IntArray:
     """Return rows in an order by columns, then by the target's ranks, turned, then by weight.
 
-    `ranks` are those of `centred_ranks`, and `times` how often each row counts.
+    `ranks` are those of `centred_ranks`, `times` how often each row counts, and `groups` those in
+    which rows are.
     """
     rows, begins = sort_rows(rows, columns)
     alike = np.cumsum(begins).astype(np.uint64)
@@ -65,7 +67,7 @@ def order_by_content(
     if weights is not None:
         keys.append(weights.take)  # rows may be alike in all else
     rows, begins = sort_rows(rows, keys, begins)
-    return shuffle_runs(rows, begins, [*columns, *keys])
+    return shuffle_runs(rows, begins, [*columns, *keys], groups, times)
 
 
 def _side(alike: BitArray, ranks: IntArray, times: IntArray | None) -> int:

@@ -30,10 +30,12 @@ __all__ = [
     "number_chunk",
     "one_class",
     "partition_chunks",
+    "read_beside",
     "split_chunk",
     "table_chunks",
     "target_in_parts",
     "target_span",
+    "without_columns",
 ]
 
 Span = tuple[float, float]  # smallest and largest target
@@ -46,7 +48,8 @@ class Chunk:
     """Some of the rows, whose values are read when they are asked for.
 
     Row i has the number `start + row_ids[i]`: small integers beside a base, since every row has
-    one. `weights` are None where all rows count alike.
+    one. `weights` are None where all rows count alike. Where rows are in groups, `draw_ids` are
+    the numbers of these, by which a forest draws.
     """
 
     table: Table
@@ -57,6 +60,7 @@ class Chunk:
     weights: IntArray | None = None
     read_target: Callable[[], FloatArray] | None = None  # of all rows of the span
     picked: IntArray | None = None  # rows of the span, where some are repeated or left out
+    draw_ids: AnyArray | None = None
 
     def __len__(self) -> int:
         return len(self.row_ids)
@@ -160,12 +164,14 @@ def number_chunk(
     weights: IntArray | None,
     times: IntArray | None,
     target: FloatArray | None,
+    draw_ids: AnyArray | None,
 ) -> list[Chunk]:
     """Return a chunk of rows as they are given with what is known of each, by its offset."""
     # The target of all rows is known here when it came beside the rows, as values. It travels with
     # the chunks, a slice to each, and not with the work.
     if target is not None:
         chunk = replace(chunk, read_target=partial(_itself, target))
+    chunk = replace(chunk, draw_ids=draw_ids)
     if row_ids is None:
         return [replace(chunk, weights=weights)]
     # Picking rows copies each column; most chunks have every row once, and need no copy.
@@ -186,6 +192,7 @@ def number_chunk(
             row_ids=(numbers - start).astype(np.uint32),
             weights=None if weights is None else weights[picked],
             picked=picked,
+            draw_ids=None if draw_ids is None else draw_ids[picked],
         )
     ]
 
@@ -226,6 +233,26 @@ def gather_column(
     values = np.empty_like(picked)
     values[order] = picked
     return values
+
+
+def read_beside(
+    source: ChunkSource[Chunk], name: str, read: Callable[[Column, int, int], Any], n_jobs: int
+) -> list[Any]:
+    """Return what `read` makes of a column that is no feature, of each chunk in their order."""
+    parts = source.fold(partial(_part_beside, name, read), operator.or_, n_jobs=n_jobs)
+    return [parts[offset] for offset in sorted(parts)]
+
+
+def _part_beside(
+    name: str, read: Callable[[Column, int, int], Any], chunk: Chunk
+) -> dict[int, Any]:
+    column = next(each for each in chunk.table.columns if each.name == name)
+    return {chunk.offset: read(column, chunk.span.start, chunk.span.stop)}
+
+
+def without_columns(names: Sequence[str], chunk: Chunk) -> list[Chunk]:
+    """Return a chunk less some columns of its table."""
+    return [replace(chunk, table=chunk.table.without(*names))]
 
 
 def _target_by_offset(chunk: Chunk) -> ByOffset:

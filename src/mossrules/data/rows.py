@@ -29,7 +29,7 @@ from mossrules.data.canonical_order import (
     has_canonical_order,
 )
 from mossrules.data.chunks import ChunkSource, RowRange, row_ranges
-from mossrules.data.columns import NUMBERS, Column
+from mossrules.data.columns import NUMBERS, Column, Kind
 from mossrules.data.content_order import (
     CONTENT,
     TARGET,
@@ -41,6 +41,15 @@ from mossrules.data.content_order import (
 from mossrules.data.dask_partitions import on_workers, read_partitions
 from mossrules.data.files import scan_files
 from mossrules.data.fixed_point import integer_weights
+from mossrules.data.groups import (
+    check_several,
+    column_beside,
+    group_part,
+    join_parts,
+    names_beside,
+    read_groups,
+    split_beside,
+)
 from mossrules.data.labels import (
     check_class_weight,
     read_target,
@@ -55,12 +64,16 @@ from mossrules.data.row_chunks import (
     number_chunk,
     one_class,
     partition_chunks,
+    read_beside,
     table_chunks,
     target_in_parts,
     target_span,
+    without_columns,
 )
 from mossrules.data.table import (
     Table,
+    check_weights,
+    finite_numbers,
     is_dask,
     names_files,
     read_weights,
@@ -77,7 +90,9 @@ class Rows:
     """Rows to learn from: their columns, chunks to fold over, and the number of each row.
 
     Attributes of one value per row (`target`, `weights`, `origin`, `table`) go by these numbers.
-    They come together when they are first asked for: a fit of files never asks for the table.
+    They come together when they are first asked for: a fit of files never asks for the table. So do
+    `group_numbers`, where rows are in groups: draws know a row by the number of its group, which is
+    that of its first row.
 
     Of classes, the target is the position of a row's class among `classes`, and `one_vs_rest` has
     the rows from which to learn one of them.
@@ -95,6 +110,7 @@ class Rows:
     class_weight: Any = None
     n_jobs: int = 1
     is_part: bool = False  # whether they were taken from others, as those of a fold are
+    groups: IntArray | None = None  # a code of the group of each row given
 
     @classmethod
     def from_table(
@@ -183,12 +199,13 @@ class Rows:
             places = sorted(self.column_order, key=lambda i: self.columns[i].kind not in NUMBERS)
             columns = [partial(self._column_key, int(position)) for position in places]
             ranks = centred_ranks(self.given, start)
-            return order_by_content(start, columns, ranks, times, weights)
+            return order_by_content(start, columns, ranks, times, weights, self.groups)
         keys: list[Key] = [self.given.take]
         keys += [partial(self._column_key, position) for position in range(len(self.columns))]
         if weights is not None:
             keys.append(weights.take)  # rows may be alike in all else
-        return canonicalise_rows(np.arange(self.n_rows) if used is None else used, keys)
+        start = np.arange(self.n_rows) if used is None else used
+        return canonicalise_rows(start, keys, self.groups, times)
 
     def _column_key(self, position: int, rows: IntArray) -> FloatArray:
         """Return numbers by which to sort some rows on a column."""
@@ -252,7 +269,8 @@ class Rows:
     @cached_property
     def chunks(self) -> ChunkSource[Chunk]:
         """The rows in chunks to fold over, each with numbers, integer weights and the target."""
-        known = (self._row_ids(), self._integer_weights[0], self._times, self.known_target)
+        integers = self._integer_weights[0]
+        known = (self._row_ids(), integers, self._times, self.known_target, self._draw_ids)
         if all(values is None for values in known):
             return self.source
         beside = [
@@ -273,6 +291,23 @@ class Rows:
         numbers[order] = np.cumsum(counts) - counts
         return numbers
 
+    @cached_property
+    def _draw_ids(self) -> AnyArray | None:
+        """The number of the group of each row given; None where rows are in no groups."""
+        if self.groups is None:
+            return None
+        numbers, weights = self._row_ids(), self._counted[0]
+        if numbers is None:
+            numbers = np.arange(self.features.n_rows)
+        # Rows that do not count must not lend their number to those of their group that do.
+        used = slice(None) if self._order is None else self._order
+        if self.keeps_order and weights is not None:
+            used = np.flatnonzero(weights)
+        first = np.full(int(self.groups.max()) + 1, np.iinfo(numbers.dtype).max, numbers.dtype)
+        np.minimum.at(first, self.groups[used], numbers[used])
+        found: AnyArray = first[self.groups]
+        return found
+
     def in_chunks(self, *, n_jobs: int = 1, chunk_rows: int | None = None) -> Rows:
         """Return the same rows in chunks for a number of threads, if they are in memory.
 
@@ -286,7 +321,7 @@ class Rows:
         # had.
         source = table_chunks(self.features, spans)
         other = replace(self, source=source, spans=spans, n_jobs=n_jobs)
-        return self._remembered(other, "_order", "column_order")
+        return self._remembered(other, "_order", "column_order", "_draw_ids")
 
     def numbered(self, numbering: Numbering) -> Rows:
         """Return the same rows numbered by content, or by target first."""
@@ -316,6 +351,11 @@ class Rows:
         """Weights; None where all rows count alike."""
         weights, _ = self._counted
         return None if weights is None else weights[self.origin]
+
+    @cached_property
+    def group_numbers(self) -> IntArray | None:
+        """The number of the first row of each row's group; None where rows are in no groups."""
+        return None if self._draw_ids is None else self._draw_ids[self.origin].astype(np.int64)
 
     @cached_property
     def mean(self) -> float:
@@ -352,6 +392,7 @@ class Rows:
             numbering=self.numbering,
             n_jobs=self.n_jobs,
             is_part=True,
+            groups=None if self.groups is None else self.groups[self.origin[positions]],
         )
 
     def one_vs_rest(self, position: int) -> Rows:
@@ -405,6 +446,7 @@ def read_rows(
     X: Any,
     y: Any,
     sample_weight: Any = None,
+    groups: Any = None,
     *,
     of_classes: bool = False,
     class_weight: Any = None,
@@ -419,7 +461,8 @@ def read_rows(
     ----------
     X : table, array, dict of columns, path or paths, what `scan_files` returns, Dask collection
     y : one value per row, or the name of a column of X
-    sample_weight : one non-negative number per row
+    sample_weight : one non-negative number per row, or the name of a column of X
+    groups : one label per row, or the name of a column of X
     of_classes : whether the target is a label
     class_weight : what multiplies the weights of the rows of each class
     whole : whether files are read into memory; a Dask collection is then refused
@@ -430,26 +473,38 @@ def read_rows(
     if of_classes:
         check_class_weight(class_weight)
     if names_files(X):
-        X = scan_files(X)
+        # Labels of groups are names, whatever they look like, and weights numbers.
+        beside = ((groups, Kind.CATEGORICAL), (sample_weight, Kind.NUMERIC))
+        X = scan_files(X, kinds={name: kind for name, kind in beside if isinstance(name, str)})
     in_parts = not whole and (is_dask(X) or (isinstance(X, Table) and bool(X.parts)))
     rows = (_read_in_parts if in_parts else _read_whole)(
         X,
         y,
         sample_weight,
+        groups,
         of_classes=of_classes,
         class_weight=class_weight,
         keeps_order=keeps_order,
         numbering=numbering,
         n_jobs=n_jobs,
     )
+    check_several(rows.groups, rows.sample_weight)
     _ = rows.class_factors  # computed now, so that weights of one class only are refused here
     return rows
 
 
 def _read_whole(
-    X: Any, y: Any, sample_weight: Any, *, of_classes: bool, keeps_order: bool, **settings: Any
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    *,
+    of_classes: bool,
+    keeps_order: bool,
+    **settings: Any,
 ) -> Rows:
     """Return the rows of a table in memory, or of files that are read into it."""
+    X, sample_weight, groups = split_beside(X, y, sample_weight, groups)
     table, column = split_column(X, y)
     _check_size(table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
@@ -458,13 +513,19 @@ def _read_whole(
     # order given, two passes over slices are all, for which nothing need be kept.
     table = replace(table, parts=()) if keeps_order else table.loaded()
     table = replace(table, named=table.named and table.has_text_names)
-    return Rows.from_table(
-        table, target, weights, classes=classes, keeps_order=keeps_order, **settings
-    )
+    settings |= {"classes": classes, "groups": read_groups(groups, table.n_rows)}
+    return Rows.from_table(table, target, weights, keeps_order=keeps_order, **settings)
 
 
 def _read_in_parts(
-    X: Any, y: Any, sample_weight: Any, *, of_classes: bool, n_jobs: int, **settings: Any
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    *,
+    of_classes: bool,
+    n_jobs: int,
+    **settings: Any,
 ) -> Rows:
     """Return the rows of files or of Dask, which stay where they are."""
     if is_dask(X):
@@ -474,14 +535,20 @@ def _read_in_parts(
         table, source = X, table_chunks(X, X.parts)
         source = on_workers(source) if X.on_cluster else source
     _check_size(table.n_rows)
-    weights = read_weights(sample_weight, table.n_rows)
-    features, column = split_column(table, y)
+    named = hasattr(X, "columns")  # as all but arrays of Dask have
+    table = replace(table, named=named)
+    names = names_beside(y, sample_weight, groups)
+    weights = _weights_of_parts(table, source, sample_weight, n_jobs)
+    codes = _groups_of_parts(table, source, groups, n_jobs)
+    if names:
+        table = table.without(*names)
+        source = source.split(partial(without_columns, names), keep=False)
+    features, column = split_column(replace(table, named=True), y)
     target, classes = None, None
     if isinstance(y, str):
         source, classes = target_in_parts(source, y, of_classes=of_classes, n_jobs=n_jobs)
     else:
         target, classes = read_target(column, table.n_rows, of_classes=of_classes)
-    named = hasattr(X, "columns")  # as all but arrays of Dask have
     text = not is_dask(X) or all(isinstance(name, str) for name in getattr(X, "columns", ()))
     features = replace(features, named=named, has_text_names=text)
     return Rows(
@@ -492,8 +559,30 @@ def _read_in_parts(
         weights,
         classes=classes,
         n_jobs=n_jobs,
+        groups=codes,
         **settings,
     )
+
+
+def _weights_of_parts(
+    table: Table, source: ChunkSource[Chunk], sample_weight: Any, n_jobs: int
+) -> FloatArray | None:
+    """Return the weights of rows in files or in Dask, whose column is read part by part."""
+    if not isinstance(sample_weight, str):
+        return read_weights(sample_weight, table.n_rows)
+    column_beside(table, "sample_weight", sample_weight)
+    parts = read_beside(source, sample_weight, finite_numbers, n_jobs)
+    return check_weights(np.concatenate(parts), sample_weight)
+
+
+def _groups_of_parts(
+    table: Table, source: ChunkSource[Chunk], groups: Any, n_jobs: int
+) -> IntArray | None:
+    """Return a code of the group of each row in files or in Dask, likewise."""
+    if not isinstance(groups, str):
+        return read_groups(groups, table.n_rows)
+    column_beside(table, "groups", groups)
+    return join_parts(groups, read_beside(source, groups, group_part, n_jobs))
 
 
 def _check_size(n_rows: int) -> None:

@@ -92,9 +92,9 @@ class Table:
             raise MissingColumns(_missing_columns_message(missing, list(by_name)))
         return replace(self, columns=tuple(by_name[name] for name in names))
 
-    def without(self, name: str) -> Table:
-        """Return the table less the column `name`."""
-        return replace(self, columns=tuple(each for each in self.columns if each.name != name))
+    def without(self, *names: str) -> Table:
+        """Return the table less some columns, as far as they are there."""
+        return replace(self, columns=tuple(each for each in self.columns if each.name not in names))
 
     def loaded(self) -> Table:
         """Return the table in memory: each column is read once, and slices of it are views.
@@ -176,20 +176,24 @@ def read_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Return non-negative weights, or None when all rows count alike."""
     if sample_weight is None:
         return None
-    weights = read_vector(sample_weight, "sample_weight", n_rows)
+    return check_weights(read_vector(sample_weight, "sample_weight", n_rows), "sample_weight")
+
+
+def check_weights(weights: FloatArray, name: str) -> FloatArray:
+    """Return finite weights if they can be such."""
     if weights.min() < 0:
-        raise InvalidTarget("sample_weight has negative values; weights must be zero or more.")
+        raise InvalidTarget(f"{name} has negative values; weights must be zero or more.")
     largest = float(weights.max())
     if largest > MAX_WEIGHT or 0 < largest < 1 / MAX_WEIGHT:
         raise InvalidTarget(
-            f"The largest of sample_weight is {largest:g}; rescale them to between "
+            f"The largest of {name} is {largest:g}; rescale them to between "
             f"{1 / MAX_WEIGHT:g} and {MAX_WEIGHT:g}."
         )
     if not weights.any():
-        raise InvalidTarget("sample_weight is zero on all rows; let some of them count.")
+        raise InvalidTarget(f"{name} is zero on all rows; let some of them count.")
     if np.count_nonzero(weights) < 2:
         raise InvalidTarget(
-            "sample_weight leaves fewer than two rows with positive weight; a rule needs more."
+            f"{name} leaves fewer than two rows with positive weight; a rule needs more."
         )
     return weights
 
@@ -266,15 +270,15 @@ def target_name(y: Any) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def without(X: Any, name: str) -> Any:
-    """Return a frame or a dict of columns less one of them, if it is there."""
+def without(X: Any, *names: str) -> Any:
+    """Return a frame or a dict of columns less some of them, as far as they are there."""
     if isinstance(X, Table):
-        return X.without(name)
+        return X.without(*names)
     if isinstance(X, Mapping):
-        return {key: values for key, values in X.items() if key != name}
-    if not nw.dependencies.is_into_dataframe(X):
+        return {key: values for key, values in X.items() if key not in names}
+    if not names or not nw.dependencies.is_into_dataframe(X):
         return X
-    return nw.from_native(X).drop(name, strict=False).to_native()
+    return nw.from_native(X).drop(names, strict=False).to_native()
 
 
 # --- frames, dicts and arrays -----------------------------------------------------------------
