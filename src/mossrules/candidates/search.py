@@ -6,7 +6,7 @@ table -> binning -> forest -> rules -> pool -> statistics
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from mossrules import defaults
 from mossrules._common import check_number
 from mossrules._frames import Backend, make_frame
+from mossrules.candidates.approved import ApprovedRules
 from mossrules.candidates.codes import EncodedTable, encode_table
 from mossrules.candidates.cut_points import Cuts, read_cuts
 from mossrules.candidates.cuts import Binning, fit_binning
@@ -138,8 +139,10 @@ def find_candidates(
     max_candidates: int | None = defaults.MAX_CANDIDATES,
     merge_identical: bool = False,
     include: Sequence[Rule] = (),
+    near: ApprovedRules | None = None,
     patterns: bool = False,
     sample_weight: Any = None,
+    groups: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     chunk_rows: int | None = None,
@@ -191,11 +194,17 @@ def find_candidates(
         Whether rules that hold on the same rows become one.
     include
         Rules that are candidates whether or not a tree has found them.
+    near
+        Rules of an approved rule set, with its binning, which are candidates too: as they are
+        printed, so that their cut points are added. An estimator makes it of its own `near`.
     patterns
         Whether to count the patterns of rules that hold together, which the logistic loss of a
         target of 0 and 1 needs.
     sample_weight
-        One non-negative number per row.
+        One non-negative number per row, or the name of a column of X.
+    groups
+        One label per row, or the name of a column of X, which is then no feature: trees draw all
+        rows of a group, or none.
     random_state
         Integer seed; None is the seed 0, so that the same call gives the same rules.
     n_jobs
@@ -227,16 +236,17 @@ def find_candidates(
     source = resolve_generator(generator)
     rows = X
     if not isinstance(X, Rows):
-        rows = read_rows(X, y, sample_weight, keeps_order=True, n_jobs=jobs)
+        rows = read_rows(X, y, sample_weight, groups, keeps_order=True, n_jobs=jobs)
     rows = rows.numbered(numbering_of(source)).in_chunks(n_jobs=jobs, chunk_rows=chunk_rows)
-    data = encode_rows(rows, source, n_bins=n_bins, cuts=cuts, n_jobs=jobs, progress=progress)
-    pool = find_pool(source, data, inner_nodes=inner_nodes, n_jobs=jobs, progress=progress)
+    how: dict[str, Any] = {"n_jobs": jobs, "progress": progress}
+    data = encode_rows(rows, source, n_bins=n_bins, cuts=cuts, near=near, **how)
+    approved = () if near is None else near.on(data.binning)
+    pool = found = find_pool(source, data, inner_nodes=inner_nodes, n_jobs=jobs, progress=progress)
     if not pool.rules:
         raise InvalidTable(
             "No tree found a split, so there are no rules; there may be too few rows for "
             f"min_leaf={min_leaf}, or no column that explains the target."
         )
-    how: dict[str, Any] = {"n_jobs": jobs, "progress": progress}
     if max_overlap is not None:
         pool = _simpler(pool, data, max_overlap, max_candidates, **how)
     pool = _frequent(pool, min_tree_frequency)
@@ -246,17 +256,42 @@ def find_candidates(
         pool = pool.cap(max_candidates)
     # After the cap: a rule that is asked for stays, though hardly any tree found it.
     pool = pool.including(check_rule(rule, data.binning) for rule in include)
+    pool = pool.including(approved, found)
     overlaps = compute_overlaps(data, pool.rules, **how)
     # Only now is it known which rules hold on the same rows: their overlap is both of their
     # supports.
     if max_overlap is not None:
-        pool, overlaps = merge_equivalent(pool, overlaps, data.moments.weight)
+        pool, overlaps = merge_equivalent(pool, overlaps, data.moments.weight, approved)
     elif merge_identical:
-        pool, overlaps = merge_pool(pool, overlaps)
+        pool, overlaps = merge_pool(pool, overlaps, approved)
     statistics = statistics_of_overlaps(data, overlaps, pool.counts)
     _check_included(include, pool, statistics)
-    found = compute_patterns(data, pool, **how) if patterns else None
-    return Candidates(data.binning, pool, statistics, found)
+    counted = compute_patterns(data, pool, **how) if patterns else None
+    return Candidates(data.binning, pool, statistics, counted)
+
+
+def count_again(
+    candidates: Candidates, positions: Sequence[int], rows: Rows, *, n_jobs: int = 1
+) -> Candidates:
+    """Return some of the candidates with their statistics on other rows, in one pass.
+
+    Cut points, and the trees that contain each rule, stay those of the first rows.
+    """
+    pool = candidates.pool
+    some = replace(
+        pool,
+        rules=tuple(pool.rules[i] for i in positions),
+        trees=tuple(pool.trees[i] for i in positions),
+    )
+    used = {feature for rule in some.rules for feature in rule.features}
+    columns = tuple(column for column in candidates.binning.columns if column.name in used)
+    data = encode_table(rows, Binning(columns, candidates.named), n_jobs=n_jobs)
+    overlaps = compute_overlaps(data, some.rules, n_jobs=n_jobs)
+    statistics = statistics_of_overlaps(data, overlaps, some.counts)
+    patterns = None
+    if candidates.patterns is not None:
+        patterns = compute_patterns(data, some, n_jobs=n_jobs)
+    return Candidates(data.binning, some, statistics, patterns)
 
 
 def _simpler(
@@ -388,6 +423,7 @@ def encode_rows(
     *,
     n_bins: int,
     cuts: Cuts = defaults.PLAIN_CUTS,
+    near: ApprovedRules | None = None,
     n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> EncodedTable:
@@ -398,12 +434,24 @@ def encode_rows(
             f"({rows.n_rows}, {len(rows.columns)})) while a minimum of 2 is required; add rows."
         )
     points = read_cuts(cuts)
+    if near is not None:
+        near.check_columns(rows.columns)
     binning = fit_binning(rows, n_bins=n_bins, cuts=points, n_jobs=n_jobs, progress=progress)
-    return encode_table(rows, source.adapt(binning), n_jobs=n_jobs, progress=progress)
+    binning = source.adapt(binning)
+    if near is not None:
+        binning = near.added_to(binning)
+    return encode_table(rows, binning, n_jobs=n_jobs, progress=progress)
 
 
-def merge_pool(pool: CandidatePool, overlaps: Overlaps) -> tuple[CandidatePool, Overlaps]:
-    """Make one rule of those that hold on exactly the same rows."""
-    merged = pool.merge(overlaps.identical())
+def merge_pool(
+    pool: CandidatePool, overlaps: Overlaps, kept: Sequence[Rule] = ()
+) -> tuple[CandidatePool, Overlaps]:
+    """Make one rule of those that hold on exactly the same rows, but for those to be kept."""
+    own = {place for place, rule in enumerate(pool.rules) if rule in kept}
+    merged = pool.merge(
+        [[place for place in group if place not in own] for group in overlaps.identical()]
+        if own
+        else overlaps.identical()
+    )
     position = {rule: number for number, rule in enumerate(pool.rules)}
     return merged, overlaps.take(np.array([position[rule] for rule in merged.rules]))

@@ -25,6 +25,7 @@ from mossrules.exceptions import (
     InvalidFile,
     InvalidParameter,
     MissingDependency,
+    MossError,
     SolveLimitWarning,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "number_or_word",
     "read_for_task",
     "read_numbers",
+    "repeat",
     "scan_for_task",
     "stability_parameters",
 ]
@@ -48,6 +50,8 @@ __all__ = [
 Read = TypeVar("Read")
 Columns = dict[str, Any]  # of a file that was read, by name
 
+REFITS = 20  # of a fit, unless asked for others
+LARGE = 1_000_000  # values of a table whose refits would take long
 MANY_CLASSES = 20  # labels of a target that may be something else, such as a name
 
 
@@ -395,6 +399,47 @@ def _learn_classes(
     with progress("finding and choosing rules"), warnings.catch_warnings():
         warnings.simplefilter("ignore", SolveLimitWarning)  # the certificates will say it
         return late.estimators.MossClassifier(**parameters).fit(table, target)
+
+
+def repeat(
+    model: Any,
+    table: Columns | late.table.Table,
+    target: str,
+    refits: int | None,
+    **how: Any,
+) -> None:
+    """Repeat the analysis of a model as often as asked for, and let its rules carry the record.
+
+    Without being asked, only where that is quick; what stands against it is then told.
+    """
+    values = late.table.Table.from_any(table)
+    asked = refits is not None
+    if not asked and values.n_rows * len(values.columns) > LARGE:
+        errors.print(
+            "The table is large, so the analysis was not repeated; --refits 20 does it.",
+            soft_wrap=True,
+        )
+        return
+    count = REFITS if refits is None else refits
+    if count == 0:
+        return
+    stage = "refitting"
+    with progress(stage) as show, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a refit warns of, the fit has warned of
+
+        def listen(state: late.evaluation.EvaluationProgress) -> None:
+            show(stage, state.done, state.total)
+
+        try:
+            model.track_record(table, target, refits=max(count, 2), progress=listen, **how)
+        except KeyboardInterrupt:
+            if interrupted_by() is None:
+                raise
+            # The model is there already; the command ends as interrupted ones do, and says so.
+        except MossError as reason:
+            if asked:
+                raise
+            errors.print(f"The analysis was not repeated. {reason}", soft_wrap=True, markup=False)
 
 
 def evaluate_methods(

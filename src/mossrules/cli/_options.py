@@ -45,6 +45,7 @@ __all__ = [
     "MaxRules",
     "Moss",
     "Record",
+    "Refits",
     "StabilityOption",
     "Task",
     "TaskOption",
@@ -389,6 +390,17 @@ def _some_jobs(number: int | None) -> int | None:
     return number
 
 
+Refits = Annotated[
+    int | None,
+    typer.Option(
+        "--refits",
+        min=0,
+        metavar="N",
+        help="Repeat the analysis on N random thirds of the rows, and show how often each rule is "
+        "found again; 0 for none.",
+        show_default="20; none with more than a million values",
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(

@@ -131,8 +131,8 @@ def rules_table(ruleset: late.model.RuleSet) -> Table:
     *headings, last = late.export_text.header(ruleset)
     table = table_of(right=headings, last=last)
     for row in late.export_text.table_rows(ruleset):
-        cells = (row.weight, row.support, row.proportion, row.rule)
-        table.add_row(*map(Text, cells))  # not as markup: names of columns have brackets too
+        # Not as markup: names of columns have brackets too.
+        table.add_row(*map(Text, (*row.numbers, row.rule)))
     return table
 
 

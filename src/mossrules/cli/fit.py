@@ -13,7 +13,7 @@ import typer
 from mossrules import _late as late
 from mossrules._files import check_place, write_file
 from mossrules.cli import _options as options
-from mossrules.cli._learning import dask_client, learn_for_task, scan_for_task
+from mossrules.cli._learning import dask_client, learn_for_task, repeat, scan_for_task
 from mossrules.cli._output import (
     certificate,
     out,
@@ -56,6 +56,7 @@ def fit(
     forest: options.Forest,
     moss: options.Moss,
     cluster: options.Cluster,
+    refits: options.Refits = None,
     jobs: options.Jobs = None,
 ) -> None:
     """Find a short, stable rule set in a CSV or Parquet file, or in those of a pattern.
@@ -72,6 +73,7 @@ def fit(
         model = learn_for_task(
             table, file.target, task, choice=choice, forest=forest, moss=moss, jobs=jobs
         )
+        repeat(model, table, file.target, refits)
     if output is not None:
         write_file(output, f"{model.rules_.to_json()}\n")
     if export is not None:
@@ -128,7 +130,11 @@ def show(model: late.estimators.MossRegressor, scores: dict[str, float]) -> None
 
 
 def show_certificate(model: Any) -> None:
-    """Print how good the choice is known to be, and what a floor on each rule promises."""
+    """Print what refits say, how good the choice is known to be, and what the floor promises."""
+    record = model.rules_.track_record
+    if record is not None:
+        for line in (*late.export_text.notes_on_record(record), *record.summary().splitlines()[1:]):
+            print_line(line)
     print_line(certificate(model.solution_))
     if model.fitted_.floor_sentence is not None:
         print_line(model.fitted_.floor_sentence)

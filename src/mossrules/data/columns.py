@@ -55,6 +55,14 @@ class Column:
     read: Callable[[int, int], AnyArray]
     levels: tuple[Label, ...] = ()
 
+    def with_values(self, values: AnyArray) -> Column:
+        """Return the same column with these values, which are in memory."""
+        return Column(self.name, self.kind, partial(_slice, values), self.levels)
+
+
+def _slice(values: AnyArray, start: int, stop: int) -> AnyArray:
+    return values[start:stop]
+
 
 def as_vector(values: Any) -> Vector:
     """Return a series or an array, without the blurring of `np.asarray`.

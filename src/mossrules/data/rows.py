@@ -395,6 +395,29 @@ class Rows:
             groups=None if self.groups is None else self.groups[self.origin[positions]],
         )
 
+    def features_of(self, offsets: IntArray) -> Table:
+        """Return the features of some of the rows given, in memory, wherever the rows are."""
+        if self.in_memory:
+            return take_rows(self.features, offsets).loaded()
+        columns = tuple(
+            column.with_values(
+                gather_column(self.source, self.spans, position, offsets, self.n_jobs)
+            )
+            for position, column in enumerate(self.columns)
+        )
+        return Table(columns, len(offsets), self.named)
+
+    def draw(self, positions: IntArray) -> Rows:
+        """Return the rows of some numbers, of which some may be there several times.
+
+        Those in files or in Dask stay where they are, under a mask: no copies are made.
+        """
+        if self.in_memory:
+            return self.take(positions)
+        times = np.bincount(self.origin[positions], minlength=self.features.n_rows)
+        weights = times if self._counted[0] is None else times * self._counted[0]
+        return replace(self, sample_weight=weights.astype(np.float64), repeats=None, is_part=True)
+
     def one_vs_rest(self, position: int) -> Rows:
         """Return the rows to learn from, with the target 1 in a class and 0 elsewhere.
 

@@ -101,10 +101,7 @@ class Table:
 
         Values that a frame has as floats, side by side, are not copied.
         """
-        columns = tuple(
-            Column(each.name, each.kind, partial(_slice, each.read(0, self.n_rows)), each.levels)
-            for each in self.columns
-        )
+        columns = tuple(each.with_values(each.read(0, self.n_rows)) for each in self.columns)
         return replace(self, columns=columns, parts=(), on_cluster=False)
 
     def ranges(self, *, n_jobs: int = 1, chunk_rows: int | None = None) -> Sequence[RowRange]:
@@ -121,10 +118,6 @@ def take_rows(table: Table, positions: IntArray) -> Table:
         for each in table.columns
     )
     return Table(columns, len(positions), table.named)
-
-
-def _slice(values: AnyArray, start: int, stop: int) -> AnyArray:
-    return values[start:stop]
 
 
 def _pick(values: AnyArray, positions: IntArray, start: int, stop: int) -> AnyArray:

@@ -26,6 +26,7 @@ from mossrules.constraints.compile import check_constraints, required_rules
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.dask_partitions import predict_partitions
 from mossrules.data.files import scan_if_path
+from mossrules.data.groups import names_beside, split_beside
 from mossrules.data.labels import python_label, read_labels
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import (
@@ -39,12 +40,14 @@ from mossrules.data.table import (
 from mossrules.exceptions import InvalidParameter, warn_user
 from mossrules.learning.fit import find_in_rows
 from mossrules.learning.method import RuleMethod
+from mossrules.learning.near import approved_rules
 from mossrules.model.importance import column_shares
 from mossrules.model.rulesets import RuleSets
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
+    from mossrules.candidates.approved import ApprovedRules
     from mossrules.candidates.pool import CandidatePool
     from mossrules.candidates.search import Candidates
     from mossrules.data.columns import Label
@@ -55,6 +58,7 @@ __all__ = [
     "RuleClassifier",
     "RuleEstimator",
     "RuleRegressor",
+    "approved_by",
     "by_class",
     "read_features",
     "search_parameters",
@@ -94,10 +98,23 @@ def search_parameters(estimator: Any) -> dict[str, Any]:
     include = required_rules(check_constraints(getattr(estimator, "constraints", None)))
     if include:
         parameters["include"] = include
+    near = approved_by(estimator)
+    if near is not None:
+        parameters["near"] = near
     parameters |= {name: getattr(estimator, name, plain) for name, plain in REFINEMENTS.items()}
     if is_classifier(estimator):
         parameters["patterns"] = True  # of which the logistic loss is a function
     return parameters
+
+
+def approved_by(estimator: Any) -> ApprovedRules | None:
+    """Return the approved rules that an estimator stays near, those of its own class of several."""
+    return approved_rules(
+        getattr(estimator, "near", None),
+        classifies=is_classifier(estimator),
+        outcome=getattr(estimator, "_outcome", None),
+        several=getattr(estimator, "_is_member", False),
+    )
 
 
 def by_partition(
@@ -124,6 +141,7 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
     pool_: CandidatePool
     n_jobs: int | None
     _target: str | None = None  # column of the target in X, which `predict` ignores
+    _beside: tuple[str, ...] = ()  # columns of weights and groups, likewise
     _target_name: str | None = None  # as reports and exports show it
 
     @abstractmethod
@@ -147,9 +165,16 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
         """Return the candidates that `fit` finds in rows that were read."""
         return find_in_rows(rows, **self.search_parameters())
 
-    def _set_target(self, y: Any) -> None:
+    def _set_names(self, y: Any, sample_weight: Any, groups: Any) -> None:
+        """Keep the names of the columns that are no features."""
         self._target = y if isinstance(y, str) else None
         self._target_name = target_name(y)
+        self._beside = names_beside(y, sample_weight, groups)
+
+    @property
+    def _ignored(self) -> tuple[str, ...]:
+        """Columns that may be in X and are no features."""
+        return (*self._beside, *([] if self._target is None else [self._target]))
 
     def fit_rows(self, rows: Rows) -> Self:
         """Find rules in rows that were read, and choose among them, as `fit` does."""
@@ -157,11 +182,16 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
         self._learn(rows if rows.in_memory else None)
         return self
 
+    def fit_read(self, rows: Rows) -> Self:
+        """Fit to rows that were read, whatever their target is; names of columns are not set."""
+        return self.fit_rows(rows)
+
     def _fit_candidates(self, candidates: Candidates, target: str | None, rows: Any) -> Self:
         self.check_parameters()
         set_names(self, candidates.binning.names, named=candidates.named)
         self._target = None if target in candidates.binning.names else target
         self._target_name = target
+        self._beside = ()
         self._set_candidates(candidates)
         self._learn(rows)
         return self
@@ -173,7 +203,7 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
     def _features(self, X: Any) -> Table:
         """Return the columns of training."""
         check_is_fitted(self)
-        return read_features(self, X, self._target)
+        return read_features(self, X, self._ignored)
 
     def _by_partition(self, X: Any, name: str) -> Any:
         """Return what a method predicts for each partition of a Dask collection."""
@@ -211,7 +241,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
 
     rules_: RuleSet
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find rules and choose among them.
 
         Parameters
@@ -221,13 +251,18 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
             `mossrules.data.scan_files` returns. They are read in parts, and never whole. Or a Dask
             frame or array, which is worked on where its partitions are.
         y : one number per row, or the name of the target's column in X
-        sample_weight : one non-negative number per row
+        sample_weight : one non-negative number per row, or the name of a column of X
             Whole numbers are repetitions of rows, exactly, unless they add up to more than ten
-            times the rows; others multiply the rows' part in the forest and in the loss.
+            times the rows; others multiply the rows' part in the forest and in the loss. A column
+            is then no feature.
+        groups : one label per row, or the name of a column of X, optional
+            Which rows belong together, such as the visits of a patient or the pupils of a school.
+            A tree of the forest, a fold of "auto" and whatever else divides the rows has all rows
+            of a group or none. A column is then no feature. See docs/groups.md.
         """
         self.check_parameters()
-        rows = read_training(self, X, y, sample_weight, whole=self._needs_rows)
-        self._set_target(y)
+        rows = read_training(self, X, y, sample_weight, groups, whole=self._needs_rows)
+        self._set_names(y, sample_weight, groups)
         return self.fit_rows(rows)
 
     def fit_candidates(
@@ -258,10 +293,11 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         return self.rules_.predict(table)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R2 of the predictions; `y` may be the name of a column of X, as in `fit`."""
+        """Return R2 of the predictions; `y` and weights may be columns of X, as in `fit`."""
         X = scan_if_path(X)
+        weights = split_beside(X, y, sample_weight, None)[1]
         values = split_target(X, y)[1] if isinstance(y, str) else y
-        return float(super().score(X, values, sample_weight))
+        return float(super().score(X, values, weights))
 
 
 class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # sklearn has no types
@@ -281,7 +317,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
     _outcome: Label | None = None  # the class whose log-odds the rules add up to
     _is_member = False  # of a model of several classes
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find rules and choose among them; with more than two classes, for each class.
 
         Parameters
@@ -292,15 +328,24 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
             frame or array, which is worked on where its partitions are.
         y : one label per row (text, truth values or whole numbers), or the name of the target's
             column in X
-        sample_weight : one non-negative number per row
+        sample_weight : one non-negative number per row, or the name of a column of X
             Whole numbers are repetitions of rows, exactly, unless they add up to more than ten
-            times the rows; others multiply the rows' part in the forest and in the loss.
+            times the rows; others multiply the rows' part in the forest and in the loss. A column
+            is then no feature.
+        groups : one label per row, or the name of a column of X, optional
+            Which rows belong together, such as the visits of a patient or the pupils of a school.
+            A tree of the forest, a fold of "auto" and whatever else divides the rows has all rows
+            of a group or none. A column is then no feature. See docs/groups.md.
         """
         self.check_parameters()
         class_weight = getattr(self, "class_weight", None)
         how = {"of_classes": True, "class_weight": class_weight, "whole": self._needs_rows}
-        rows = read_training(self, X, y, sample_weight, **how)
-        self._set_target(y)
+        rows = read_training(self, X, y, sample_weight, groups, **how)
+        self._set_names(y, sample_weight, groups)
+        return self.fit_read(rows)
+
+    def fit_read(self, rows: Rows) -> Self:
+        """Fit to rows that were read, whose target are classes."""
         self._set_classes(rows.classes)
         if len(rows.classes) == 2:
             return self.fit_rows(rows.one_vs_rest(1))
@@ -393,13 +438,14 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         return np.asarray(self.classes_[codes])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows classified right; `y` may be the name of a column of X."""
+        """Return the share of rows classified right; `y` and weights may be columns of X."""
         X = scan_if_path(X)
+        weights = split_beside(X, y, sample_weight, None)[1]
         if isinstance(y, str):
             table, column = split_column(X, y)
             classes, codes = read_labels(column, table.n_rows, minimum=1)
             y = classes[codes]
-        return float(super().score(X, y, sample_weight))
+        return float(super().score(X, y, weights))
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -417,7 +463,9 @@ def by_class(members: dict[Any, Any], name: str) -> dict[Any, Any]:
 # --- tables, as scikit-learn wants them -----------------------------------------------------------
 
 
-def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, **how: Any) -> Rows:
+def read_training(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any = None, **how: Any
+) -> Rows:
     """Return the rows to learn from; names and number of features are set on the estimator.
 
     `how` goes to `read_rows`. Rows in files stay there, unless it says `whole`.
@@ -428,10 +476,11 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, **how: Any
             DataConversionWarning,
         )
     n_jobs = resolve_n_jobs(getattr(estimator, "n_jobs", None))
-    rows = read_rows(X, y, sample_weight, n_jobs=n_jobs, **how)
+    rows = read_rows(X, y, sample_weight, groups, n_jobs=n_jobs, **how)
     if nw.dependencies.is_into_dataframe(X):
         # The frame itself: scikit-learn has a rule of its own for names that are not text.
-        features = without(X, y) if isinstance(y, str) else X
+        features = without(X, *names_beside(y, sample_weight, groups))
+        features = without(features, y) if isinstance(y, str) else features
         validate_data(estimator, features, reset=True, skip_check_array=True)
     else:
         set_names(estimator, [column.name for column in rows.columns], named=rows.named)
@@ -447,15 +496,14 @@ def set_names(estimator: Any, names: Sequence[str], *, named: bool) -> None:
         del estimator.feature_names_in_  # of an earlier fit
 
 
-def read_features(estimator: Any, X: Any, target: str | None) -> Table:
-    """Return the columns of training; a column of the name `target` may be there beside them."""
+def read_features(estimator: Any, X: Any, ignored: Sequence[str]) -> Table:
+    """Return the columns of training; those that are `ignored` may be there beside them."""
     names = getattr(estimator, "feature_names_in_", None)
     X = scan_if_path(X, only=None if names is None else names.tolist())
     if isinstance(X, Table) and X.parts:
-        table: Table = X if target is None else X.without(target)
+        table = X.without(*ignored)
         return replace(table if names is None else table.select(names.tolist()), named=False)
-    if target is not None:
-        X = without(X, target)
+    X = without(X, *ignored)
     table = Table.from_any(X)
     if not isinstance(X, Mapping | Table):
         validate_data(estimator, X, reset=False, skip_check_array=True)

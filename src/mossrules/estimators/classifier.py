@@ -47,7 +47,7 @@ class MossClassifier(MossEstimator, RuleClassifier):
     ----------
     max_rules, stability, floor, cv, ties, directions, shrinkage, n_trees, max_depth, n_bins, \
 cuts, max_features, inner_nodes, max_overlap, min_coverage, min_tree_frequency, min_importance, \
-generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
+generator, solver, gap, time_limit, constraints, near, keep, random_state, n_jobs, verbose
         As in `MossRegressor`; of more than two classes, of and for each rule set. By default every
         rule is in at least a tenth as many trees as the `max_rules`-th most frequent rule
         (`stability=0.1`), and raises the log-odds if its class is more frequent on its own rows
@@ -138,6 +138,8 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         refit_ridge: float | Literal["auto"] | None = defaults.REFIT_RIDGE,
         min_importance: float = defaults.MIN_IMPORTANCE,
         constraints: Sequence[Constraint] | Constraint | None = None,
+        near: Any = None,
+        keep: float | None = None,
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -170,6 +172,8 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
             refit_ridge=refit_ridge,
             min_importance=min_importance,
             constraints=constraints,
+            near=near,
+            keep=keep,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
@@ -197,6 +201,15 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         names = ("solution_", "problem_")
         return super()._attributes_of_all(members) | {n: by_class(members, n) for n in names}
 
+    def set_records(self, records: Any) -> None:
+        """Let the rule sets carry their track records."""
+        if not self._has_members:
+            super().set_records(records)
+            return
+        for label, member in self.estimators_.items():
+            member.set_records(records[label])
+        self.rules_ = self._joined({label: each.rules_ for label, each in self.estimators_.items()})
+
     def frontier(self, *how: Any, **more: Any) -> Any:
         """Return the trade-off, as `MossRegressor.frontier` does; of several classes, by class."""
         check_is_fitted(self)
@@ -204,6 +217,14 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
             members = self.estimators_.items()
             return {label: member.frontier(*how, **more) for label, member in members}
         return super().frontier(*how, **more)
+
+    def near_frontier(self, *how: Any, **more: Any) -> Any:
+        """Return what keeping more approved rules costs; of several classes, by class."""
+        check_is_fitted(self)
+        if self._has_members:
+            members = self.estimators_.items()
+            return {label: member.near_frontier(*how, **more) for label, member in members}
+        return super().near_frontier(*how, **more)
 
     def select(self, **point: Any) -> Self:
         """Return the model at another point of the trade-off, as `MossRegressor.select` does.
@@ -218,4 +239,6 @@ generator, solver, gap, time_limit, constraints, random_state, n_jobs, verbose
         chosen.__dict__.update(self._attributes_of_all(members))
         if point.get("stability") is not None:
             chosen.stability = point["stability"]
+        if point.get("keep") is not None:
+            chosen.keep = point["keep"]
         return chosen

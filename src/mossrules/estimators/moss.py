@@ -12,7 +12,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -24,11 +24,13 @@ from mossrules import defaults
 from mossrules._display import model_html, write_report
 from mossrules._files import check_place
 from mossrules.candidates.search import numbering_of
-from mossrules.estimators.base import RuleEstimator, RuleRegressor
+from mossrules.estimators.base import RuleEstimator, RuleRegressor, approved_by
 from mossrules.evaluation.folds import split_rows
+from mossrules.evaluation.track_record import track_record
 from mossrules.evaluation.trade_off import cross_validate
 from mossrules.exceptions import SolveLimitWarning, warn_user
 from mossrules.learning.fit import FittedRules, Settings, choose_rules, fit_rules
+from mossrules.learning.near import check_near
 from mossrules.learning.objective import Directions, Intercept, Objective, Shrinkage
 from mossrules.learning.squared_error import SquaredError
 from mossrules.learning.stability_levels import (
@@ -40,9 +42,11 @@ from mossrules.learning.stability_levels import (
 )
 
 if TYPE_CHECKING:
+    from mossrules.candidates.approved import ApprovedRules
     from mossrules.constraints.kinds import Constraint
     from mossrules.data.rows import Rows
     from mossrules.evaluation.frontier_evaluation import FrontierEvaluation
+    from mossrules.frontier.near import NearFrontier
     from mossrules.frontier.result import Frontier
     from mossrules.frontier.sweep import Listener
     from mossrules.solver.options import Method, Snapshot
@@ -97,6 +101,8 @@ class MossEstimator(RuleEstimator):
         refit_ridge: float | Literal["auto"] | None = defaults.REFIT_RIDGE,
         min_importance: float = defaults.MIN_IMPORTANCE,
         constraints: Sequence[Constraint] | Constraint | None = None,
+        near: Any = None,
+        keep: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -127,6 +133,8 @@ class MossEstimator(RuleEstimator):
         self.refit_ridge = refit_ridge
         self.min_importance = min_importance
         self.constraints = constraints
+        self.near = near
+        self.keep = keep
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -143,10 +151,14 @@ class MossEstimator(RuleEstimator):
 
     def settings(self) -> Settings:
         """Return what this estimator asks of a fit."""
+        return self._settings(approved_by(self))
+
+    def _settings(self, near: ApprovedRules | None) -> Settings:
         shared = {field.name for field in fields(Settings)} & vars(self).keys()
         asked = {name: getattr(self, name) for name in shared}
         if self.stability is None:
             asked["stability"] = default_stability(self.floor)
+        asked["near"] = near
         return Settings(
             objective=self._objective(),
             search=self.search_parameters(),
@@ -156,7 +168,8 @@ class MossEstimator(RuleEstimator):
 
     def check_parameters(self) -> None:
         """Refuse parameters that cannot be, before any work."""
-        self.settings().check()
+        check_near(self.near, self.keep, self.floor, classifies=is_classifier(self))
+        self._settings(None).check()  # the class that approved rules are for may not be known yet
 
     # --- fitting --------------------------------------------------------------------------------
 
@@ -266,6 +279,43 @@ class MossEstimator(RuleEstimator):
             watch=self._watch,
         )
 
+    def near_frontier(
+        self,
+        gap: float = 0.0,
+        *,
+        time_budget: float | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Listener | None = None,
+    ) -> NearFrontier:
+        """Return what it costs to keep more of the approved rules: the best fit for each number.
+
+        It is at the model's own stability target, of rules that are not approved.
+
+        Parameters
+        ----------
+        gap : float, default=0
+            Largest optimality gap of each point; with a larger one, points may be passed over.
+        time_budget : float, optional
+            Seconds for all points together.
+        checkpoint, progress
+            A file from which an interrupted run resumes, and a function to call after each point,
+            as in `solve_frontier`.
+
+        Returns
+        -------
+        NearFrontier
+            Of several classes, a dict with that of each.
+        """
+        check_is_fitted(self)
+        return self.fitted_.near_frontier(
+            gap,
+            time_budget=time_budget,
+            checkpoint=checkpoint,
+            progress=progress,
+            verbose=self.verbose > 0,
+            watch=self._watch,
+        )
+
     def __getattr__(self, name: str) -> Any:
         # Not a property: scikit-learn reads all of those to show a model in a notebook.
         if name == "frontier_" and "fitted_" in self.__dict__:
@@ -280,9 +330,10 @@ class MossEstimator(RuleEstimator):
         stability: Stability | None = None,
         index: int | None = None,
         max_loss: float | None = None,
+        keep: float | None = None,
         frontier: Frontier | None = None,
     ) -> Self:
-        """Return the model at another point of the trade-off; give exactly one of the first three.
+        """Return the model at another point of the trade-off; give exactly one of the first four.
 
         No forest is grown: candidates are those that `fit` found, and this model stays as it is.
 
@@ -295,6 +346,8 @@ class MossEstimator(RuleEstimator):
             share of that point, with which `fit` finds as good a rule set.
         max_loss : float
             Of the frontier's points within this loss, the most stable.
+        keep : float in (0, 1]
+            With `near`: the model that `fit` finds with this share of the approved rules.
         frontier : Frontier, optional
             Where `index` and `max_loss` look; by default `frontier_`.
         """
@@ -303,13 +356,77 @@ class MossEstimator(RuleEstimator):
             stability=stability,
             index=index,
             max_loss=max_loss,
+            keep=keep,
             frontier=frontier,
             watch=self._watch,
         )
         chosen = copy(self)
         chosen.__dict__.update(self._attributes(fitted), stability=fitted.settings.stability)
+        chosen.keep = fitted.settings.keep
         self._report(fitted.solution)
         return chosen
+
+    # --- repeating the analysis -----------------------------------------------------------------
+
+    def track_record(self, X: Any, y: Any, refits: int = 100, **how: Any) -> Any:
+        """Repeat the analysis on parts of the rows, to see which rules come back, and what varies.
+
+        Each refit does all that `fit` does, on some of the rows and with a seed of its own, but for
+        the choice of a stability target by "auto": refits have the one that was chosen. From then
+        on `rules_` shows the record wherever it is printed, exported or stored.
+
+        Parameters
+        ----------
+        X, y
+            The rows of `fit`: a table, files or a Dask collection, which stay where they are.
+        refits : int, default=100
+            At least 2; with fewer than 40, intervals are those of normal distributions.
+        **how
+            scheme : {"subsample", "bootstrap", "folds"}, default="subsample"
+                Whether refits have a random `share` of the rows (1/3 by default), as many rows
+                drawn with replacement, or leave out a tenth. Refits to a third of the rows find a
+                rule about as often as fresh samples of as many rows as there are; see
+                docs/trackrecord.md.
+            sample_weight, groups
+                As in `fit`; rows of a group stay together in refits.
+            confidence : float, default=0.95
+                Of all intervals.
+            threshold : float, optional
+                Of a decision: how many rows change their side of it. 0.5 for classes.
+            random_state : int, default=0
+                The seed of the draws; refits have the next ones.
+            n_jobs, progress, verbose, checkpoint
+                Threads; a function or a line to tell about progress; a file from which an
+                interrupted run resumes.
+
+        Returns
+        -------
+        TrackRecord
+            For each rule in how many refits it was found, as printed and nearly so, and intervals
+            of its effect; for the rule set its recurrence; for people the ranges of their
+            predictions. Of several classes, a dict with the record of each.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from mossrules import MossRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+        >>> model = MossRegressor(3, n_trees=200).fit(X, y)
+        >>> record = model.track_record(X, y, refits=10)
+        >>> record.refits, [each.found for each in record.rules]
+        (10, [...])
+        >>> record.rules[0].coverage == model.rules_.support[0]
+        True
+        """
+        check_is_fitted(self)
+        records = track_record(self, X, y, refits=refits, **{"n_jobs": self.n_jobs, **how})
+        self.set_records(records)
+        return records
+
+    def set_records(self, records: Any) -> None:
+        """Let the rule set carry its track record."""
+        self.rules_ = replace(self.rules_, track_record=records)
+        self.fitted_ = replace(self.fitted_, rules=self.rules_)
 
     # --- showing --------------------------------------------------------------------------------
 
@@ -446,6 +563,12 @@ class MossRegressor(MossEstimator, RuleRegressor):
         way; see `mossrules.constraints`. Stability is then a share of what is possible under them,
         and "low" is solved exactly under limits on features, which the approximate algorithm
         does not keep.
+    near : rule set, fitted model or path, default=None
+        An approved rule set to stay near: a `RuleSet`, `RuleSets`, a fitted model or the path of
+        their JSON. Its rules are candidates as they were printed, whatever their tree frequency,
+        and the model is the best that has at least the share `keep` of them; see docs/near.md.
+    keep : float in (0, 1] or None, default=None
+        Share of the approved rules to keep, rounded up to a whole number; None is 0.8.
     random_state : int, NumPy generator or None, default=None
         Seed of the forest; None is the seed 0.
     n_jobs : int or None, default=None

@@ -6,6 +6,7 @@ progress, and to stop. What is done on a fold is a function that the caller pass
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,7 +15,6 @@ from threading import Event, Lock
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from mossrules._common import Clock, check_integer
 from mossrules._deprecated import Renamed
@@ -22,10 +22,22 @@ from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.content_order import CONTENT, Numbering
 from mossrules.data.rows import Rows
-from mossrules.exceptions import InvalidParameter
+from mossrules.exceptions import InvalidParameter, warn_user
 from mossrules.progress import telling
 
-__all__ = ["Dealt", "EvaluationProgress", "FoldRun", "Listener", "Split", "split_rows"]
+__all__ = [
+    "MIN_ROWS",
+    "Dealt",
+    "EvaluationProgress",
+    "FoldRun",
+    "Listener",
+    "Split",
+    "deal",
+    "groups_by_number",
+    "most_parts",
+    "split_rows",
+    "splits_of",
+]
 
 Result = TypeVar("Result")
 Split = tuple[IntArray, IntArray]  # positions, among the rows to learn from, to train and to test
@@ -45,15 +57,22 @@ class Dealt:
 
 
 def split_rows(
-    rows: Rows, cv: Any, groups: Any = None, *, fewer: bool = False, stratify: bool = False
+    rows: Rows,
+    cv: Any,
+    groups: IntArray | None = None,
+    *,
+    fewer: bool = False,
+    stratify: bool = False,
 ) -> list[Split]:
     """Return the training and test rows of each fold.
 
     A number of folds deals out the rows in turn, in their canonical order: it looks random but does
     not depend on the order in which rows were given. Rows that are alike, and so repetitions of a
-    row, come to different folds, as they mostly would by chance. With groups, rows of a group stay
-    together. To `stratify` is to deal out the rows of each target by themselves, so that all folds
-    have the same share of it. If `fewer` folds will do, there are as many as have enough test rows.
+    row, come to different folds, as they mostly would by chance. Rows of a group stay together;
+    `groups` are the codes of the rows given, if they are others than those that the rows have. To
+    `stratify` is to deal out the rows of each target by themselves, so that all folds have the same
+    share of it, as far as groups allow. If `fewer` folds will do, there are as many as have enough
+    test rows.
 
     A splitter of scikit-learn, or pairs of positions, refer to rows in the order given.
     """
@@ -61,15 +80,22 @@ def split_rows(
         numbered = rows.numbered(cv.numbering)
         splits = split_rows(numbered, cv.folds, groups, fewer=fewer, stratify=stratify)
         return _renumbered(splits, numbered, rows)
+    of_rows = groups_by_number(rows, groups)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         folds = check_integer("cv", cv, minimum=2)
-        if groups is None:
-            target = _by_first_row(rows.target) if rows.numbering == CONTENT else rows.target
-            return _deal(target, folds, fewer=fewer, stratify=stratify)
-        cv = StratifiedGroupKFold(folds) if stratify else GroupKFold(folds)
+        folds = _number_of_folds(folds, len(rows.target), of_rows, fewer=fewer)
+        target = None
+        if stratify:
+            is_content = rows.numbering == CONTENT
+            target = _by_first_row(rows.target) if is_content else rows.target
+        return splits_of(deal(folds, len(rows.target), of_rows, target))
     if hasattr(cv, "split") and not isinstance(cv, str):  # which text has too
         # Splitters ask X for its number of rows; columns of ours they might not be able to read.
-        cv = cv.split(np.empty((len(rows.given), 0)), rows.given, groups)
+        with warnings.catch_warnings():
+            # Most splitters ignore groups; whether they divide any is looked at below.
+            warnings.filterwarnings("ignore", "The groups parameter is ignored")
+            codes = rows.groups if groups is None else groups
+            cv = list(cv.split(np.empty((len(rows.given), 0)), rows.given, codes))
     if isinstance(cv, str) or not isinstance(cv, Iterable):
         raise InvalidParameter(
             f"cv is {cv!r}; pass a number of folds, a splitter of scikit-learn, or pairs of "
@@ -80,7 +106,21 @@ def split_rows(
         raise InvalidParameter(
             f"The number of folds in cv is {len(splits)}; stability needs at least two."
         )
+    _warn_of_divided(splits, of_rows)
     return splits
+
+
+def _warn_of_divided(splits: Sequence[Split], groups: IntArray | None) -> None:
+    """Tell that folds which were given have rows of a group on both sides."""
+    if groups is None:
+        return
+    divided = sum(bool(np.isin(groups[test], groups[train]).any()) for train, test in splits)
+    if divided:
+        warn_user(
+            f"{divided} of the {len(splits)} folds in cv test on groups that they learn from, so "
+            "scores and recurrence are too optimistic; pass a number of folds, or GroupKFold.",
+            UserWarning,
+        )
 
 
 def _renumbered(splits: list[Split], numbered: Rows, rows: Rows) -> list[Split]:
@@ -97,21 +137,101 @@ def _by_first_row(target: FloatArray) -> FloatArray:
     return np.argsort(np.argsort(first)).astype(np.float64)[which]
 
 
-def _deal(target: FloatArray, folds: int, *, fewer: bool, stratify: bool) -> list[Split]:
-    n_rows = len(target)
-    maximum = n_rows // MIN_ROWS
+# --- dealing -------------------------------------------------------------------------------------
+
+
+def groups_by_number(rows: Rows, groups: IntArray | None = None) -> IntArray | None:
+    """Return the number of the first row of each row's group, for the rows by number.
+
+    Whatever groups are called, they are the same by these numbers. `groups` are codes of the rows
+    given, by default those that the rows have.
+    """
+    codes = rows.groups if groups is None else groups
+    if codes is None:
+        return None
+    first, which = np.unique(codes[rows.origin], return_index=True, return_inverse=True)[1:]
+    return first[which].astype(np.int64)
+
+
+def most_parts(n_rows: int, groups: IntArray | None) -> int:
+    """Return into how many parts of `MIN_ROWS` rows or more the rows can be divided."""
+    if groups is None:
+        return n_rows // MIN_ROWS
+    sizes = np.unique(groups, return_counts=True)[1]
+    enough = sizes >= MIN_ROWS
+    return int(np.count_nonzero(enough) + sizes[~enough].sum() // MIN_ROWS)
+
+
+def _number_of_folds(folds: int, n_rows: int, groups: IntArray | None, *, fewer: bool) -> int:
+    maximum = most_parts(n_rows, groups)
     if maximum < (2 if fewer else folds):
+        units = f"{n_rows} rows" if groups is None else f"{len(np.unique(groups))} groups"
         raise InvalidParameter(
-            f"cv is {folds}, and {n_rows} rows make {maximum} folds of {MIN_ROWS} rows or more; "
-            f"add rows{', or ask for fewer folds' if maximum > 1 else ''}."
+            f"cv is {folds}, and {units} make {maximum} folds of {MIN_ROWS} rows or more; "
+            f"add {units.split()[1]}{', or ask for fewer folds' if maximum > 1 else ''}."
         )
-    folds = min(folds, maximum)
+    return min(folds, maximum)
+
+
+def splits_of(part: IntArray) -> list[Split]:
+    """Return each part of the rows as the test rows of a fold."""
+    numbers = range(int(part.max()) + 1)
+    return [(np.flatnonzero(part != i), np.flatnonzero(part == i)) for i in numbers]
+
+
+def deal(
+    parts: int,
+    n_rows: int,
+    groups: IntArray | None,
+    target: FloatArray | None = None,
+    rng: np.random.Generator | None = None,
+) -> IntArray:
+    """Return the part to which each row is dealt, in turn or, with `rng`, in a random order.
+
+    With a `target`, the rows of each of its values are dealt out by themselves. Rows of a group
+    come to one part.
+    """
+    if groups is not None:
+        return _deal_groups(parts, groups, target, rng)
     # Dealt in turn, not drawn: that needs no seed, and copies of a row, which are neighbours in
-    # this order, are spread over the folds.
-    order = np.argsort(target, kind="stable") if stratify else np.arange(n_rows)
-    fold = np.empty(n_rows, dtype=np.int64)
-    fold[order] = np.arange(n_rows) % folds
-    return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(folds)]
+    # this order, are spread over the parts.
+    order = np.arange(n_rows) if rng is None else rng.permutation(n_rows)
+    if target is not None:
+        order = order[np.argsort(target[order], kind="stable")]
+    part = np.empty(n_rows, dtype=np.int64)
+    part[order] = np.arange(n_rows) % parts
+    return part
+
+
+def _deal_groups(
+    parts: int, groups: IntArray, target: FloatArray | None, rng: np.random.Generator | None
+) -> IntArray:
+    """Return the part of each row: the largest groups first, each to the part with most room.
+
+    With N[p, k] rows of class k in part p, of T[k] in all, that is the part where a group adds
+    least to the sum of (N[p, k] / T[k])^2, and of equals the one with the fewest rows. Without
+    classes it is the latter. Groups of one row each are dealt out as rows without groups are.
+    """
+    distinct, which = np.unique(groups, return_inverse=True)
+    codes = np.zeros(len(groups), dtype=np.int64)
+    if target is not None:
+        codes = np.unique(target, return_inverse=True)[1].astype(np.int64)
+    counts = np.zeros((len(distinct), int(codes.max()) + 1), dtype=np.int64)  # by group and class
+    np.add.at(counts, (which, codes), 1)
+    sizes, totals = counts.sum(axis=1), counts.sum(axis=0)
+    order = np.arange(len(distinct)) if rng is None else rng.permutation(len(distinct))
+    by_class = counts @ np.arange(len(totals))
+    order = order[np.lexsort((by_class[order], -sizes[order]))]
+    part_of = np.empty(len(distinct), dtype=np.int64)
+    held = np.zeros((parts, len(totals)), dtype=np.int64)
+    for group in order:
+        added = (held * counts[group]) @ (1.0 / totals**2)  # half of it, but for what all parts add
+        chosen = int(np.lexsort((held.sum(axis=1), added))[0])
+        part_of[group] = chosen
+        held[chosen] += counts[group]
+    if target is not None and held.sum(axis=1).min() < MIN_ROWS <= len(groups) // parts:
+        return _deal_groups(parts, groups, None, rng)  # equal sizes come before equal shares
+    return part_of[which]
 
 
 def _read_split(rows: Rows, fold: int, pair: Any) -> Split:
@@ -215,10 +335,12 @@ class FoldRun:
                 raise
 
     @contextmanager
-    def shown(self, listener: Listener | None, *, verbose: bool) -> Iterator[None]:
+    def shown(
+        self, listener: Listener | None, *, verbose: bool, title: str = "evaluation"
+    ) -> Iterator[None]:
         """Tell a listener, and a line in the terminal, of each step while the block runs."""
         total = len(self.splits) * self.steps
-        with telling(listener, verbose=verbose, total=total, title="evaluation") as self.tell_all:
+        with telling(listener, verbose=verbose, total=total, title=title) as self.tell_all:
             yield
 
     def check(self) -> None:

@@ -25,10 +25,11 @@ import numpy as np
 from mossrules._typing import FloatArray
 from mossrules.candidates.cuts import MAX_BINS, BinnedColumn, Binning
 from mossrules.candidates.rules import OPEN, Condition, Levels, Range, Rule
-from mossrules.checkpoint import parse_document
+from mossrules.checkpoint import parse_document, refuse_damage
 from mossrules.data.columns import Kind, Label
 from mossrules.exceptions import InvalidFile, MossError
 from mossrules.model.calibration import Calibration
+from mossrules.model.track_record import TrackRecord
 from mossrules.model.values import sorted_labels
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def to_json(ruleset: RuleSet) -> str:
             for rule, weight, support, proportion in rows
         ],
     }
+    if ruleset.track_record is not None:
+        content["track_record"] = ruleset.track_record.to_dict()
     return json.dumps(content, allow_nan=False, indent=2)
 
 
@@ -107,6 +110,7 @@ def from_json(cls: type[RuleSet], text: str | bytes) -> RuleSet:
             link=content.get("link", "identity"),
             outcome=_read_outcome(content.get("outcome")),
             calibration=_read_calibration(content.get("calibration")),
+            track_record=_read_record(content.get("track_record")),
         )
     except MossError as reason:
         brief = str(reason).rstrip(".")[:200]
@@ -168,6 +172,13 @@ def _read_calibration(content: Mapping[str, Any] | None) -> Calibration | None:
     if content is None:
         return None
     return Calibration(tuple(content["positives"]), tuple(content["negatives"]))
+
+
+def _read_record(content: Mapping[str, Any] | None) -> TrackRecord | None:
+    if content is None:
+        return None
+    with refuse_damage("The track record of the rule set is damaged", REMEDY):
+        return TrackRecord.from_dict(content)
 
 
 def _read_outcome(content: Any) -> Label | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -31,6 +31,7 @@ from mossrules.model.export_python import to_python
 from mossrules.model.export_sql import to_sql
 from mossrules.model.export_text import one_line, to_html, to_latex, to_markdown, to_text
 from mossrules.model.importance import feature_importances, importance_frame, rule_importances
+from mossrules.model.track_record import TrackRecord
 from mossrules.model.values import used_columns, used_values
 
 __all__ = ["RuleSet"]
@@ -79,6 +80,8 @@ class RuleSet:
         With "logit", the class whose probability is predicted.
     calibration
         With "logit", training rows by their prediction and by their outcome.
+    track_record
+        How often each rule was found when the analysis was repeated, where that was measured.
 
     Examples
     --------
@@ -106,6 +109,7 @@ class RuleSet:
     link: Link = "identity"
     outcome: Label | None = None
     calibration: Calibration | None = None
+    track_record: TrackRecord | None = None
 
     def __post_init__(self) -> None:
         _check_link(self.link, self.outcome, self.calibration)
@@ -131,6 +135,10 @@ class RuleSet:
             "columns": tuple(self.columns),
             **{name: _frozen(values[order]) for name, values in shares.items()},
         }
+        if self.track_record is not None:
+            _check_record(self.track_record, rules, self.binning)
+            known = tuple(self.track_record.rules[i] for i in order)
+            canonical["track_record"] = replace(self.track_record, rules=known)
         for name, value in canonical.items():
             object.__setattr__(self, name, value)
 
@@ -216,7 +224,7 @@ class RuleSet:
         fields = (self.rules, self.weights, self.intercept, self.binning, self.columns)
         shares = (self.support, self.proportion)
         link = (self.target, self.link, self.outcome, self.calibration)
-        return RuleSet, (*fields, *shares, *link)
+        return RuleSet, (*fields, *shares, *link, self.track_record)
 
     # --- predictions ----------------------------------------------------------------------------
 
@@ -330,7 +338,9 @@ class RuleSet:
     def to_frame(self, backend: Backend | None = None) -> Any:
         """Return a row per rule: its text, weight, support and proportion.
 
-        With the link "logit", `odds_ratio` is what the odds are multiplied by where it holds. As a
+        With the link "logit", `odds_ratio` is what the odds are multiplied by where it holds. With
+        a track record, `found` and `near` are numbers of refits, of `refits` in all, and
+        `weight_lower` and `weight_upper` the interval of the effect, the rule set held fixed. As a
         pandas frame, or polars or pyarrow by name.
         """
         return make_frame(self.frame_columns(), backend)
@@ -346,6 +356,11 @@ class RuleSet:
         if self.link == "logit":
             with np.errstate(over="ignore"):
                 columns["odds_ratio"] = np.exp(self.weights).tolist()
+        if self.track_record is not None:
+            known = self.track_record.columns()
+            columns |= {name: known[name] for name in ("found", "near", "refits")}
+            columns["weight_lower"] = known["held_fixed_lower"]
+            columns["weight_upper"] = known["held_fixed_upper"]
         return columns
 
     def to_markdown(self) -> str:
@@ -416,6 +431,11 @@ def _check_link(link: str, outcome: object, calibration: object) -> None:
         )
     if calibration is not None and not (link == "logit" and isinstance(calibration, Calibration)):
         raise InvalidParameter("calibration must be a Calibration, with link='logit' only.")
+
+
+def _check_record(record: TrackRecord, rules: tuple[Rule, ...], binning: Binning) -> None:
+    if [each.rule for each in record.rules] != [rule.text(binning) for rule in rules]:
+        raise InvalidParameter("track_record is of other rules; pass that of these rules, or None.")
 
 
 def _numbers(name: str, values: Any, n: int) -> FloatArray:

@@ -1,0 +1,599 @@
+"""Repeat an analysis on parts of its rows: which rules come back, and what depends on the rows.
+
+Each refit is the whole analysis (cut points, forest, choice, effects) on a part of the rows, with a
+seed of its own. Two kinds of intervals come of them, and they answer different questions:
+
+    held fixed      the effects of this rule set's rules, fitted again to the rows of each refit:
+                    how far they would move with other rows, *given* that one looks at these rules
+    whole analysis  the effect of a rule in the refits that found it, beside whatever other rules
+                    they have: how far it moves in repetitions of all that was done
+
+Neither corrects for the rules having been chosen on the same rows, for which effects are too large
+on average: `split_effects` does.
+
+Notation
+    m, n       rows of a refit, rows in all
+    theta_b    what refit b says of a number theta, which the model has as theta_0
+    s          sqrt(m / (n - m)) of `spread_factor`, 1 of bootstraps: theta_0 + s (theta_b - mean)
+               varies as estimates from samples of n rows do
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.base import is_classifier
+
+from mossrules._common import check_choice, check_integer, check_number
+from mossrules._typing import BoolArray, FloatArray, IntArray
+from mossrules.candidates.rules import Range, Rule
+from mossrules.candidates.search import count_again, numbering_of, resolve_seed
+from mossrules.checkpoint import CheckpointFile
+from mossrules.data.chunks import resolve_n_jobs
+from mossrules.data.columns import Label
+from mossrules.data.labels import python_label
+from mossrules.data.rows import Rows, read_rows
+from mossrules.data.table import Table
+from mossrules.evaluation.agreement import SAME_ROWS, key_of_each
+from mossrules.evaluation.folds import FoldRun, Listener, Split
+from mossrules.evaluation.methods import FAILURES, Method, expect_part
+from mossrules.evaluation.record import fingerprint
+from mossrules.evaluation.refits import SHARE, Scheme, read_groups, refit_splits, spread_factor
+from mossrules.evaluation.trust import PERCENTILES_FROM
+from mossrules.exceptions import InvalidParameter, MossError
+from mossrules.learning.fit import FittedRules, build_problem, no_candidates, target_varies
+from mossrules.learning.objective import no_rules
+from mossrules.model.importance import rule_importances
+from mossrules.model.ruleset import RuleSet
+from mossrules.model.rulesets import RuleSets
+from mossrules.model.track_record import (
+    Interval,
+    Measured,
+    PeopleRanges,
+    PeopleSummary,
+    RuleRecord,
+    TrackRecord,
+    wilson,
+)
+
+__all__ = ["track_record"]
+
+FORMAT, VERSION = "mossrules refits", 1
+MOST_PEOPLE = 10_000  # rows whose predictions, and on which rules' rows, are compared
+UNDECIDED = 0.1  # of the refits
+NAN = float("nan")
+NO_INTERVAL = Interval(NAN, NAN)
+LARGEST_SEED = 2**32 - 2**20  # so that one for each refit is left
+
+RuleModel = RuleSet | RuleSets
+Records = TrackRecord | dict[Label, TrackRecord]
+
+
+def track_record(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    refits: int = 100,
+    scheme: Scheme = "subsample",
+    share: float = SHARE,
+    sample_weight: Any = None,
+    groups: Any = None,
+    confidence: float = 0.95,
+    threshold: float | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    progress: Listener | None = None,
+    verbose: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Records:
+    """Return what repeated analyses say of a fitted model; see `MossRegressor.track_record`."""
+    refits = check_integer("refits", refits, minimum=2)
+    check_choice("scheme", scheme, get_args(Scheme))
+    if check_number("share", share) >= 1:
+        raise InvalidParameter(f"share is {share!r}; pass a share of the rows between 0 and 1.")
+    if check_number("confidence", confidence) >= 1:
+        raise InvalidParameter(f"confidence is {confidence!r}; pass a number between 0 and 1.")
+    classes = is_classifier(model)
+    jobs = resolve_n_jobs(n_jobs)
+    rows = read_rows(
+        X,
+        y,
+        sample_weight,
+        of_classes=classes,
+        class_weight=getattr(model, "class_weight", None),
+        numbering=numbering_of(model.generator),
+        n_jobs=jobs,
+        **({} if groups is None else {"groups": groups}),
+    )
+    seed = resolve_seed(random_state) % LARGEST_SEED
+    known = read_groups(groups, rows.features.n_rows) if groups is not None else None
+    splits = refit_splits(rows, refits, scheme, known, seed, stratify=classes, share=share)
+    work = _Refits.of(model, rows, splits, seed)
+    run = FoldRun(splits, 1, jobs)
+    record = None if checkpoint is None else _Record.open(checkpoint, work)
+    with run.shown(progress, verbose=verbose, title="refits"):
+        done = run.map(partial(_refit, work, run, record))
+    n_groups = None if known is None else len(np.unique(known[rows.origin]))
+    settings = _Settings(scheme, confidence, threshold, seed, n_groups, jobs)
+    return _records_of(work, done, settings)
+
+
+# --- the refits -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """A whole analysis of a part of the rows, and the effects of the model's own rules there."""
+
+    rules: RuleModel
+    held: Mapping[Label | None, FloatArray]  # by outcome: intercept and effects of the model's
+
+
+@dataclass(frozen=True, eq=False)
+class _Refits:
+    """What refits share."""
+
+    model: Any
+    method: Method
+    fitted: Mapping[Label | None, FittedRules]  # by outcome; None is the only one
+    rows: Rows
+    splits: Sequence[Split]
+    seed: int
+
+    @classmethod
+    def of(cls, model: Any, rows: Rows, splits: Sequence[Split], seed: int) -> _Refits:
+        """Return the refits of a model, in which a stability that was chosen is what it was."""
+        members = getattr(model, "estimators_", None) or {None: model}
+        again = model.get_params(deep=False)
+        if again["stability"] == "auto":
+            again["stability"] = next(iter(members.values())).fitted_.settings.stability
+        fitted = {label: member.fitted_ for label, member in members.items()}
+        method = Method("model", type(model)(**again), resolve_seed(model.random_state))
+        work = cls(model, method, fitted, rows, splits, seed)
+        work.check()
+        return work
+
+    def check(self) -> None:
+        """Refuse other rows than those of the fit."""
+        for label, fitted in self.fitted.items():
+            statistics, rows = fitted.candidates.statistics, self.of_outcome(self.rows, label)
+            if len(rows.columns) != len(fitted.candidates.binning.columns):
+                raise InvalidParameter(
+                    f"X has {len(rows.columns)} columns and the model was fitted to "
+                    f"{len(fitted.candidates.binning.columns)}; pass the table of the fit."
+                )
+            weight = len(rows.target) if rows.weights is None else float(rows.weights.sum())
+            same = np.isclose(weight, statistics.n, rtol=1e-6)
+            if not (same and np.isclose(rows.mean, statistics.target_mean, rtol=1e-6, atol=1e-9)):
+                raise InvalidParameter(
+                    f"X and y are not those of the fit ({weight:g} rows with the mean {rows.mean:g}"
+                    f" in place of {statistics.n:g} with {statistics.target_mean:g}); pass the "
+                    "rows, and weights, that the model was fitted to."
+                )
+
+    def of_outcome(self, rows: Rows, label: Label | None) -> Rows:
+        """Return rows with the target of one outcome."""
+        if rows.classes is None:
+            return rows
+        if label is None:
+            return rows.one_vs_rest(1)
+        labels = [python_label(each) for each in rows.classes]
+        return rows.one_vs_rest(labels.index(label))
+
+    def rule_sets(self, rules: RuleModel) -> dict[Label | None, RuleSet]:
+        """Return the rule set of each outcome."""
+        return {None: rules} if isinstance(rules, RuleSet) else dict(rules)
+
+
+def _refit(
+    work: _Refits, run: FoldRun, record: _Record | None, number: int, train: IntArray, _: IntArray
+) -> Refit | str:
+    """Return one refit, or why there is none."""
+    run.check()
+    known = None if record is None else record.find(number)
+    if known is None:
+        rows = work.rows.draw(train)
+        try:
+            model = replace(work.method, seed=work.seed + 1 + number).fresh(run.threads)
+            expect_part(model)
+            rules = model.fit_read(rows).rules_
+            known = Refit(rules, _held_fixed(work, rows, run.threads))
+        except FAILURES as failure:
+            known = f"{type(failure).__name__}: {' '.join(str(failure).split())}"
+        if record is not None:
+            record.add(number, known)
+    run.tell(number)
+    return known
+
+
+def _held_fixed(work: _Refits, rows: Rows, n_jobs: int) -> dict[Label | None, FloatArray]:
+    """Return intercept and effects of the model's rules, fitted to some rows, by outcome."""
+    return {
+        label: effects_again(fitted, work.of_outcome(rows, label), n_jobs)
+        for label, fitted in work.fitted.items()
+    }
+
+
+def effects_again(fitted: FittedRules, rows: Rows, n_jobs: int = 1) -> FloatArray:
+    """Return the intercept and the effects of chosen rules, fitted again to other rows.
+
+    In the order of the rule set, with the refit's own ridge and directions; no rule is left out.
+    NaN where the target does not vary.
+    """
+    rules = fitted.rules
+    if not target_varies(rows):
+        return np.full(1 + len(rules), NAN)
+    settings = fitted.settings.but(max_rules=max(1, len(rules)), ties="keep")
+    again = no_candidates(rows, 1)
+    if len(rules):
+        again = count_again(fitted.candidates, _places(fitted), rows, n_jobs=n_jobs)
+    problem = build_problem(again, settings)
+    everything = np.arange(len(rules))
+    solution = replace(no_rules(0.0), support=everything, weights=np.zeros(len(rules)))
+    if not settings.refit and problem is not None:
+        fit = problem.fit(everything)
+        solution = replace(solution, weights=fit.weights, intercept=fit.intercept)
+    refitted = replace(settings.objective, min_importance=0.0).rule_set(
+        again, solution, problem, refit=settings.refit, target=None
+    )
+    effect = dict(zip(refitted.rules, refitted.weights.tolist(), strict=True))
+    return np.array([refitted.intercept, *(effect[rule] for rule in rules)])
+
+
+def _places(fitted: FittedRules) -> list[int]:
+    """Return the position of each chosen rule among the candidates."""
+    places = {rule: place for place, rule in enumerate(fitted.candidates.pool.rules)}
+    return [places[rule] for rule in fitted.rules]
+
+
+# --- the checkpoint -------------------------------------------------------------------------------
+
+
+@dataclass
+class _Record:
+    """Refits that are done, in memory and on disk."""
+
+    file: CheckpointFile
+    data: str  # hash of the table, its refits, and the model
+    done: dict[int, Refit] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], work: _Refits) -> _Record:
+        """Return the record at a path, with what an earlier run has put there."""
+        own = fingerprint(work.rows, work.splits) if work.rows.in_memory else len(work.splits)
+        data = f"{own} {work.seed} {work.method.fingerprint}"
+        record = cls(CheckpointFile(Path(path), FORMAT, VERSION), data)
+        if record.file.path.exists():
+            content = record.file.read_own("data", data, "other data, refits or settings")
+            with record.file.refuse_damage():
+                record.done = {int(key): _read(each) for key, each in content["refits"].items()}
+        else:
+            record.write()
+        return record
+
+    def find(self, number: int) -> Refit | None:
+        """Return a refit if it is known; those that failed are tried again."""
+        return self.done.get(number)
+
+    def add(self, number: int, refit: Refit | str) -> None:
+        """Store one more refit."""
+        if isinstance(refit, Refit):
+            self.done[number] = refit
+            self.write()
+
+    def write(self) -> None:
+        """Put all that is known into the file."""
+        done = {str(number): _written(each) for number, each in sorted(self.done.items())}
+        self.file.write({"data": self.data, "refits": done})
+
+
+def _written(refit: Refit) -> dict[str, Any]:
+    held = [values.tolist() for values in refit.held.values()]
+    return {"rules": refit.rules.to_json(), "held": held}
+
+
+def _read(content: Mapping[str, Any]) -> Refit:
+    text = content["rules"]
+    rules: RuleModel
+    try:
+        rules = RuleSet.from_json(text)
+    except MossError:
+        rules = RuleSets.from_json(text)
+    labels: list[Label | None] = [None] if isinstance(rules, RuleSet) else list(rules)
+    held = [np.array(list(map(float, values))) for values in content["held"]]
+    return Refit(rules, dict(zip(labels, held, strict=True)))
+
+
+# --- what they say --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """How refits were made, and what is asked of them."""
+
+    scheme: Scheme
+    confidence: float
+    threshold: float | None
+    seed: int
+    n_groups: int | None
+    n_jobs: int
+
+
+def _records_of(work: _Refits, done: Sequence[Refit | str], settings: _Settings) -> Records:
+    refits = [each for each in done if isinstance(each, Refit)]
+    failures = [each for each in done if isinstance(each, str)]
+    if len(refits) < 2:
+        raise InvalidParameter(
+            f"{len(failures)} of {len(done)} refits failed, the first by this: {failures[0]}"
+        )
+    offsets = np.unique(work.rows.origin)
+    if len(offsets) > MOST_PEOPLE:
+        offsets = offsets[np.linspace(0, len(offsets) - 1, MOST_PEOPLE).astype(np.int64)]
+    table = work.rows.features_of(offsets)
+    own = work.rule_sets(work.model.rules_)
+    records = {}
+    for label, fitted in work.fitted.items():
+        found = [work.rule_sets(each.rules).get(label) for each in refits]
+        one = _Outcome(
+            rules=own[label],
+            refits=[each for each in found if each is not None],
+            held=np.stack([each.held[label] for each in refits]),
+            stretch=spread_factor(work.splits, settings.scheme),
+            settings=settings,
+        )
+        rows = work.of_outcome(work.rows, label)
+        base = one.base(fitted, rows)
+        distinct = [len(np.unique(train)) for train, _ in work.splits]
+        records[label] = replace(
+            one.record(table, offsets, base),
+            failed=len(failures),
+            failure=failures[0] if failures else None,
+            share=float(np.mean(distinct)) / len(work.rows.target),
+            rows=len(work.rows.target),
+        )
+    return records.get(None, records)
+
+
+@dataclass(frozen=True)
+class _Base:
+    """What the rows themselves say of the model's rules."""
+
+    coverage: FloatArray
+    n: IntArray
+    means: FloatArray
+    deviation: float  # of the target
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """A rule set, and what refits have in its place."""
+
+    rules: RuleSet
+    refits: Sequence[RuleSet]
+    held: FloatArray  # (refits, 1 + rules): intercept and effects
+    stretch: float
+    settings: _Settings
+
+    def base(self, fitted: FittedRules, rows: Rows) -> _Base:
+        """Count the rows of each rule."""
+        k = len(self.rules)
+        deviation = fitted.candidates.statistics.target_scale
+        if k == 0:
+            return _Base(np.empty(0), np.empty(0, np.int64), np.empty(0), deviation)
+        count = partial(
+            count_again, fitted.candidates, _places(fitted), n_jobs=self.settings.n_jobs
+        )
+        statistics = counted = count(rows).statistics
+        if rows.is_weighted:  # numbers of rows, beside shares and means of their weight
+            counted = count(replace(rows, sample_weight=None)).statistics
+        means = statistics.target_mean + statistics.target_scale * statistics.values
+        return _Base(
+            statistics.support / statistics.n,
+            np.rint(counted.support).astype(np.int64),
+            means,
+            deviation,
+        )
+
+    def record(self, table: Table, offsets: IntArray, base: _Base) -> TrackRecord:
+        """Return the track record, but for what is the same for all outcomes."""
+        settings = self.settings
+        ranges, people = self._people(table, offsets, base.deviation)
+        return TrackRecord(
+            rules=tuple(self._rules(table, base)),
+            intercept=self._interval(self.held[:, 0], self.rules.intercept),
+            refits=len(self.refits),
+            failed=0,
+            failure=None,
+            scheme=settings.scheme,
+            share=NAN,
+            confidence=settings.confidence,
+            seed=settings.seed,
+            rows=0,
+            groups=settings.n_groups,
+            recurrence=self._recurrence(),
+            overlap=self._overlap(),
+            n_rules=float(np.mean([len(each) for each in self.refits])),
+            people=people,
+            outcome=None if self.rules.outcome is None else str(self.rules.outcome),
+            people_ranges=ranges,
+        )
+
+    # --- rules ----------------------------------------------------------------------------------
+
+    def _rules(self, table: Table, base: _Base) -> list[RuleRecord]:
+        found = [_effects(each) for each in self.refits]
+        near = self._near(table)
+        of_classes = self.rules.link == "logit"
+        records = []
+        for i, (key, text) in enumerate(zip(_keys(self.rules), self.rules.texts, strict=True)):
+            effects = np.array([each[key] for each in found if key in each])
+            own = float(self.rules.weights[i])
+            records.append(
+                RuleRecord(
+                    rule=text,
+                    found=len(effects),
+                    near=int(near[:, i].sum()),
+                    found_interval=wilson(len(effects), len(found), self.settings.confidence),
+                    effect=own,
+                    held_fixed=self._interval(self.held[:, 1 + i], own),
+                    whole_analysis=self._interval(effects),
+                    same_sign=_mean(np.sign(effects) == np.sign(own)),
+                    coverage=float(base.coverage[i]),
+                    n=int(base.n[i]),
+                    mean=float(base.means[i]),
+                    events=round(base.n[i] * base.means[i]) if of_classes else None,
+                )
+            )
+        return records
+
+    def _near(self, table: Table) -> BoolArray:
+        """Return for each refit and rule whether it has the rule, or one near it.
+
+        Near is a rule on the same columns with comparisons in the same directions, or one that
+        holds on nearly the same rows, or on nearly all others; but none that the rule set has too.
+        """
+        own, keys = set(_keys(self.rules)), _keys(self.rules)
+        shapes = [_shape(rule) for rule in self.rules]
+        holds = self.rules.holds(table).T
+        near = np.zeros((len(self.refits), len(self.rules)), dtype=bool)
+        for b, refit in enumerate(self.refits):
+            theirs = _keys(refit)
+            near[b] = [key in theirs for key in keys]
+            left = [j for j, key in enumerate(theirs) if key not in own]
+            if not left:
+                continue
+            other = refit.holds(table).T[left]
+            alike = _same_rows(holds, other)
+            rules = [refit.rules[j] for j in left]
+            of_shape = [[shape == _shape(rule) for rule in rules] for shape in shapes]
+            near[b] |= (alike | np.reshape(of_shape, alike.shape)).any(axis=1)
+        return near
+
+    def _interval(self, values: FloatArray, centre: float | None = None) -> Interval:
+        """Return the interval of what refits say: percentiles, or of few the range of a normal.
+
+        With a centre, their spread about their mean is put around it: refits to few rows shrink
+        effects more, and all of them may lie on one side of the model's own.
+        """
+        known = values[~np.isnan(values)]
+        if len(known) < 2:
+            return NO_INTERVAL
+        ends = (1.0 - self.settings.confidence) / 2.0
+        mean = known.mean()
+        if len(known) >= PERCENTILES_FROM:
+            spread = np.quantile(known, [ends, 1.0 - ends]) - mean
+        else:
+            spread = norm.ppf(1.0 - ends) * known.std(ddof=1) * np.array([-1.0, 1.0])
+        low, high = (mean if centre is None else centre) + self.stretch * spread
+        return Interval(float(low), float(high))
+
+    # --- the whole ------------------------------------------------------------------------------
+
+    def _recurrence(self) -> Measured:
+        """Return Dice of the rule set and a refit's, as printed."""
+        own = set(_keys(self.rules))
+        theirs = [set(_keys(each)) for each in self.refits]
+        return self._measured([_dice(own, keys) for keys in theirs])
+
+    def _overlap(self) -> Measured:
+        """Return the same weighted by importance."""
+        own = _importance(self.rules)
+        return self._measured([_common_importance(own, _importance(each)) for each in self.refits])
+
+    def _measured(self, values: Sequence[float]) -> Measured:
+        """Return the mean over refits, and the range of refits."""
+        ends = (1.0 - self.settings.confidence) / 2.0
+        lower, upper = np.quantile(values, [ends, 1.0 - ends]).tolist()
+        return Measured(float(np.mean(values)), lower, upper)
+
+    def _people(
+        self, table: Table, offsets: IntArray, deviation: float
+    ) -> tuple[PeopleRanges, PeopleSummary]:
+        """Return how far predictions of people vary over refits."""
+        of_classes = self.rules.link == "logit"
+        threshold = self.settings.threshold
+        threshold = 0.5 if threshold is None and of_classes else threshold
+        prediction = self.rules.predict(table)
+        predicted = np.stack([each.predict(table) for each in self.refits])
+        lower, upper = np.array(
+            [self._interval(*each) for each in zip(predicted.T, prediction, strict=True)]
+        ).T
+        if of_classes:
+            lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
+        other_side = np.full(len(prediction), NAN)
+        if threshold is not None:
+            moved = prediction + self.stretch * (predicted - predicted.mean(axis=0))
+            other_side = ((moved >= threshold) != (prediction >= threshold)).mean(axis=0)
+        ranges = PeopleRanges(offsets, prediction, lower, upper, other_side)
+        width = float((upper - lower).mean())
+        return ranges, PeopleSummary(
+            n=len(prediction),
+            mean_range=width,
+            relative_range=width / deviation if deviation > 0 else NAN,
+            threshold=threshold,
+            other_side=_mean(other_side),
+            undecided=NAN if threshold is None else _mean(other_side >= UNDECIDED),
+        )
+
+
+def _keys(rules: RuleSet) -> tuple[Hashable, ...]:
+    return key_of_each(rules, "thresholds")
+
+
+def _effects(rules: RuleSet) -> dict[Hashable, float]:
+    return dict(zip(_keys(rules), rules.weights.tolist(), strict=True))
+
+
+def _importance(rules: RuleSet) -> dict[Hashable, float]:
+    """Return the share of importance of each rule, as printed."""
+    keys = _keys(rules)
+    return {keys[each.position]: each.share for each in rule_importances(rules)}
+
+
+def _dice(one: set[Hashable], other: set[Hashable]) -> float:
+    """Return the share of rules in common; two without rules agree."""
+    return 2.0 * len(one & other) / (len(one) + len(other)) if one or other else 1.0
+
+
+def _common_importance(one: Mapping[Hashable, float], other: Mapping[Hashable, float]) -> float:
+    """Return the sum over common rules of the smaller share; two without rules agree."""
+    if not one and not other:
+        return 1.0
+    return sum(min(share, other[key]) for key, share in one.items() if key in other)
+
+
+def _shape(rule: Rule) -> Hashable:
+    """Return a rule's columns, and the directions of its comparisons, without cut points."""
+    return tuple(
+        (each.feature, each.low > 1, each.high < 254, each.low > each.high)
+        if isinstance(each, Range)
+        else (each.feature, each.inside)
+        for each in rule.conditions
+    )
+
+
+def _same_rows(own: BoolArray, other: BoolArray) -> BoolArray:
+    """Return which rules hold on nearly the same rows, or nearly where the other does not."""
+    a, b, n = own.astype(np.float64), other.astype(np.float64), own.shape[1]
+    both = a @ b.T
+    size_a, size_b = a.sum(axis=1)[:, None], b.sum(axis=1)[None, :]
+    either = size_a + size_b - both
+    only_a, neither_b = size_a - both, n - size_b
+    with_complement = size_a + neither_b - only_a
+    tolerance = 1.0 - 1e-12
+    same = both >= SAME_ROWS * either * tolerance
+    opposite = only_a >= SAME_ROWS * with_complement * tolerance
+    return np.asarray((same & (either > 0)) | (opposite & (with_complement > 0)))
+
+
+def _mean(values: Any) -> float:
+    values = np.asarray(values, dtype=np.float64)
+    return float(values.mean()) if len(values) else NAN

@@ -1,0 +1,328 @@
+"""What refits say of a rule set: how often each rule was found again, and what else varies.
+
+These are the values; `evaluation.track_record` measures them. A rule set carries its record
+wherever it goes, so there is no row of the data in it: of people it has summaries only, and their
+own ranges stay with the object that `track_record` returned.
+
+Notation
+    k, n    refits that found a rule, and all refits; k/n estimates how often another analysis would
+    p_L, p_U  ends of Wilson's interval for k/n (Wilson 1927): the p with (k/n - p)^2 =
+            z^2 p (1 - p) / n. It tells of the number of refits alone: more refits make it narrower.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from scipy.stats import norm
+
+from mossrules._display import display_class
+from mossrules._frames import Backend, make_frame
+from mossrules.checkpoint import parse_document, refuse_damage
+
+if TYPE_CHECKING:
+    from mossrules._typing import FloatArray, IntArray
+
+__all__ = ["Interval", "Measured", "PeopleRanges", "RuleRecord", "TrackRecord", "wilson"]
+
+FORMAT, VERSION = "mossrules track record", 1
+SCHEMES = {
+    "subsample": "a random {part} of the rows",
+    "bootstrap": "as many rows, drawn with replacement",
+    "folds": "{part} of the rows",
+}
+PARTS = {"33%": "third", "50%": "half", "67%": "two thirds"}
+
+
+class Interval(NamedTuple):
+    """From here to there; NaN where there is none."""
+
+    lower: float
+    upper: float
+
+
+class Measured(NamedTuple):
+    """A measure with its interval."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+def wilson(successes: float, trials: float, confidence: float = 0.95) -> Interval:
+    """Return Wilson's interval for a share; see the notation of this module.
+
+    Examples
+    --------
+    >>> low, high = wilson(18, 20)
+    >>> round(low, 3), round(high, 3)
+    (0.699, 0.972)
+    """
+    if trials <= 0:
+        return Interval(math.nan, math.nan)
+    z = float(norm.ppf((1.0 + confidence) / 2.0))
+    share, own = successes / trials, z * z / trials
+    centre = (share + own / 2.0) / (1.0 + own)
+    half = z * math.sqrt(share * (1.0 - share) / trials + own / (4.0 * trials)) / (1.0 + own)
+    return Interval(max(0.0, centre - half), min(1.0, centre + half))
+
+
+@dataclass(frozen=True)
+class RuleRecord:
+    """What refits say of one rule."""
+
+    rule: str  #: as it is printed
+    found: int  #: refits that have it, as printed
+    near: int  #: refits that have it or one near it: see `mossrules.evaluation.track_record`
+    found_interval: Interval  #: Wilson's, of found over all refits
+    effect: float  #: in the rule set
+    held_fixed: Interval  #: of the effect, over refits of the rule set held fixed
+    whole_analysis: Interval  #: of the effect, over the refits that found the rule
+    same_sign: float  #: share of these in which the effect has the same sign; NaN of none
+    coverage: float  #: share of all rows where the rule holds
+    n: int  #: number of these rows
+    mean: float  #: mean target of these rows; of classes their event rate
+    events: int | None = None  #: of classes, rows of these that have the outcome
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleRanges:
+    """Which predictions refits give to each row, which may be a person.
+
+    Rows of many are a sample: `rows` says which ones.
+    """
+
+    rows: IntArray  #: positions in the table, as it was given
+    prediction: FloatArray  #: of the model
+    lower: FloatArray  #: lower end over refits
+    upper: FloatArray  #: upper end over refits
+    other_side: FloatArray  #: share of refits that put the row on the other side of the threshold
+
+    def frame(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each person."""
+        names = [each.name for each in fields(self)]
+        return make_frame({name: getattr(self, name).tolist() for name in names}, backend)
+
+
+@dataclass(frozen=True)
+class PeopleSummary:
+    """How far the predictions of people depend on the rows that happened to be there."""
+
+    n: int  #: people looked at
+    mean_range: float  #: mean width of a person's range
+    relative_range: float  #: the same in standard deviations of the target
+    threshold: float | None = None  #: of a decision
+    other_side: float = math.nan  #: mean share of people that a refit puts on the other side
+    undecided: float = math.nan  #: share of people that a tenth of the refits put on another side
+
+
+@dataclass(frozen=True, eq=False)
+class TrackRecord:
+    """How a rule set came out when its analysis was repeated.
+
+    See Also
+    --------
+    mossrules.MossRegressor.track_record : Makes it, and says what its parts mean.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> X, y = {"age": range(40), "dose": [1, 2, 3, 4] * 10}, [1.0, 1.0, 4.0, 5.0] * 10
+    >>> model = MossRegressor(2, n_trees=50).fit(X, y)
+    >>> record = model.track_record(X, y, refits=10)
+    >>> record.rules[0].rule, record.rules[0].found
+    ('dose > 2', 10)
+    >>> TrackRecord.from_json(record.to_json()).rules == record.rules
+    True
+    """
+
+    rules: tuple[RuleRecord, ...]  #: in the order of the rule set
+    intercept: Interval  #: of the intercept, over refits of the rule set held fixed
+    refits: int  #: those that came to an end
+    failed: int  #: those that did not
+    failure: str | None  #: why the first of these did not
+    scheme: str  #: "subsample", "bootstrap" or "folds"
+    share: float  #: of the rows in a refit, on average; repeated rows count once
+    confidence: float  #: of all intervals
+    seed: int  #: of the first refit
+    rows: int  #: of the table
+    groups: int | None  #: number of groups that stayed together; None without
+    recurrence: Measured  #: Dice of the rule set and a refit's, as printed: mean and range
+    overlap: Measured  #: the same weighted by importance
+    n_rules: float  #: mean number of rules of a refit
+    people: PeopleSummary  #: what varies in predictions
+    outcome: str | None = None  #: of classes, the one that is predicted
+    people_ranges: PeopleRanges | None = field(default=None, repr=False, compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        # By their texts: NaN is not equal to itself.
+        return isinstance(other, TrackRecord) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    @property
+    def how(self) -> str:
+        """What a refit was, in words."""
+        percent = f"{self.share:.0%}"
+        what = SCHEMES[self.scheme].format(part=PARTS.get(percent, percent))
+        return what.replace("the rows", "the groups") if self.groups is not None else what
+
+    # --- showing --------------------------------------------------------------------------------
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the columns of `frame` as lists."""
+        shown: dict[str, list[Any]] = {}
+        for name in (each.name for each in fields(RuleRecord)):
+            values = [getattr(each, name) for each in self.rules]
+            if name == "events" and self.outcome is None:
+                continue
+            if name in ("found_interval", "held_fixed", "whole_analysis"):
+                stem = name.removesuffix("_interval")
+                shown[f"{stem}_lower"] = [value.lower for value in values]
+                shown[f"{stem}_upper"] = [value.upper for value in values]
+            else:
+                shown[name] = values
+            if name == "near":
+                shown["refits"] = [self.refits] * len(self.rules)
+        return shown
+
+    def frame(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each rule, as a pandas frame, or polars or pyarrow by name."""
+        return make_frame(self.columns(), backend)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how often each rule was found, and return the `TrackRecordDisplay` of matplotlib.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib's axes to draw on; by default those of a new figure.
+        """
+        return display_class("TrackRecordDisplay").from_record(self).plot(ax)
+
+    def summary(self) -> str:
+        """Return in a few sentences what refits say of the whole rule set."""
+        people = self.people
+        often = sum(each.found >= 0.8 * self.refits for each in self.rules)
+        refits = f"{self.refits} refits, each to {self.how}"
+        common = f"{_share_of(self.recurrence)} of the rules in common with this rule set"
+        sentences = [
+            f"{often} of {len(self.rules)} rules were found in at least 80 % of {refits}.",
+            f"A refit has {common}, by importance {_share_of(self.overlap)}.",
+        ]
+        if not math.isnan(people.relative_range):
+            sentences.append(
+                f"The {self.confidence:.0%} range of a prediction over refits is "
+                f"{people.mean_range:.3g} on average"
+                + (
+                    "."
+                    if self.outcome is not None
+                    else f", {people.relative_range:.2f} standard deviations of the target."
+                )
+            )
+        if not math.isnan(people.undecided):
+            sentences.append(
+                f"{people.undecided:.0%} of the rows are put on the other side of "
+                f"{people.threshold:g} by a tenth of the refits or more."
+            )
+        if self.failed:
+            sentences.append(f"{self.failed} refits failed; the first: {self.failure}")
+        return "\n".join(sentences)
+
+    def __repr__(self) -> str:
+        width = max((len(each.rule) for each in self.rules), default=4)
+        lines = [f"  {'rule':{width}}  {'found':>9}  {'near':>4}  effect ({self.confidence:.0%})"]
+        lines += [
+            f"  {each.rule:{width}}  {found_of(each, self):>9}  {each.near:>4}  {each.effect:+.4g} "
+            f"({each.held_fixed.lower:+.4g} to {each.held_fixed.upper:+.4g})"
+            for each in self.rules
+        ]
+        return "\n".join([*lines, self.summary()])
+
+    # --- as JSON --------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON holds it: without the ranges of people."""
+        content = asdict(replace(self, people_ranges=None))
+        del content["people_ranges"]
+        strict: dict[str, Any] = _without_nan(content)
+        return strict
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` has made."""
+        known = {each.name for each in fields(cls)} - {"people_ranges"}
+        if set(content) != known:
+            raise ValueError("fields are missing, or unknown")
+        rules = tuple(_read_rule(each) for each in content["rules"])
+        read = {
+            "rules": rules,
+            "intercept": Interval(*map(_number, content["intercept"])),
+            "recurrence": Measured(*map(_number, content["recurrence"])),
+            "overlap": Measured(*map(_number, content["overlap"])),
+            "people": PeopleSummary(**_numbers(content["people"], ("n", "threshold"))),
+        }
+        record = cls(**{**content, **read})
+        counts = (record.refits, record.failed, record.rows, *(each.found for each in rules))
+        if record.scheme not in SCHEMES or not all(isinstance(each, int) for each in counts):
+            raise ValueError("a field has a value that it cannot have")
+        if any(not 0 <= each.found <= each.near <= record.refits for each in rules):
+            raise ValueError("a rule was found more often than there were refits")
+        return record
+
+    def to_json(self) -> str:
+        """Return the record as versioned JSON; see `from_json`."""
+        content = {"format": FORMAT, "version": VERSION, **self.to_dict()}
+        return json.dumps(content, allow_nan=False, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the record of a text that `to_json` wrote; what is wrong is `InvalidFile`."""
+        remedy = "pass the whole text that to_json returned"
+        content = dict(parse_document(text, "The text", remedy, FORMAT, VERSION))
+        with refuse_damage("The track record is damaged", remedy):
+            del content["format"], content["version"]
+            return cls.from_dict(content)
+
+
+def found_of(rule: RuleRecord, record: TrackRecord) -> str:
+    """Return "18 of 20"."""
+    return f"{rule.found} of {record.refits}"
+
+
+def _share_of(measured: Measured) -> str:
+    return f"{measured.value:.0%} ({measured.lower:.0%} to {measured.upper:.0%})"
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _number(value: Any) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("a figure is not a number")
+    return value
+
+
+def _numbers(content: Mapping[str, Any], plain: Sequence[str]) -> dict[str, Any]:
+    """Return fields of numbers, where null stands for NaN except in the plain ones."""
+    return {key: value if key in plain else _number(value) for key, value in content.items()}
+
+
+def _read_rule(content: Mapping[str, Any]) -> RuleRecord:
+    intervals = ("found_interval", "held_fixed", "whole_analysis")
+    ends = {name: Interval(*map(_number, content[name])) for name in intervals}
+    return RuleRecord(
+        **{**content, **ends, "same_sign": _number(content["same_sign"])},
+    )
