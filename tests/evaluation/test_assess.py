@@ -61,7 +61,8 @@ def fits_of(model, X, y, *, weights=None, groups=None, scheme="folds"):
     parts = [(rows.origin[train], rows.origin[test]) for train, test in splits]
     fitted = []
     for seed, (train, _) in enumerate(parts):
-        how = {} if weights is None else {"sample_weight": weights[train]}
+        told = {"sample_weight": weights, "groups": groups}
+        how = {name: each[train] for name, each in told.items() if each is not None}
         own = clone(model).set_params(random_state=seed)
         fitted.append(own.fit(X.iloc[train], y.iloc[train], **how))
     return parts, fitted
@@ -143,8 +144,8 @@ def test_measures_are_those_of_a_few_lines(diabetes, case):
     by_rows = [dice(a, b, identity="rows", X=X) for a, b in combinations(rule_sets, 2)]
     assert found.dice_rows == pytest.approx(np.mean(by_rows))
     seeded = [clone(model).set_params(random_state=seed) for seed in range(5)]
-    how = {} if weights is None else {"sample_weight": weights}
-    seeded = [each.fit(X, y, **how).rules_ for each in seeded]
+    told = {"sample_weight": weights, "groups": how.get("groups")}
+    seeded = [each.fit(X, y, **told).rules_ for each in seeded]
     of_seeds = [dice(a, b) for a, b in combinations(seeded, 2)]
     assert found.dice_seeds == pytest.approx(np.mean(of_seeds))
     assert found.seconds > 0

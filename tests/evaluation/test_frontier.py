@@ -21,7 +21,7 @@ from sklearn.model_selection import (
 
 import mossrules
 from mossrules import MossRegressor, evaluate_frontier
-from mossrules.data.rows import Rows
+from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import split_target
 from mossrules.evaluation import evaluate, trade_off
 from mossrules.evaluation import trade_off as cross_validation
@@ -234,15 +234,20 @@ def test_splitters_refer_to_rows_as_given(splitter):
     assert len(split_rows(rows, list(splitter.split(np.zeros(30))))) == 3
 
 
-def test_groups_stay_together(diabetes):
-    """With groups, a number of folds and GroupKFold are the same, and no group is on both sides."""
-    rows = rows_of(40)
-    groups = np.arange(40) % 7
-    for (train, test), (_, expected) in zip(
-        split_rows(rows, 3, groups), GroupKFold(3).split(np.zeros(40), groups=groups), strict=True
-    ):
-        assert set(rows.origin[test]) == set(expected)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_stay_together(diabetes, weighted):
+    """No group is on both sides, and folds are as large as those of scikit-learn's GroupKFold."""
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 17, 60) ** 2 // 16
+    weights = rng.integers(0, 4, 60).astype(float) if weighted else np.ones(60)
+    rows = read_rows({"a": rng.normal(size=60)}, rng.normal(size=60), weights, groups)
+    repeated = np.repeat(groups, weights.astype(int))
+    expected = [len(test) for _, test in GroupKFold(3).split(repeated, groups=repeated)]
+    found = split_rows(rows, 3)
+    assert sorted(len(test) for _, test in found) == sorted(expected)
+    for train, test in found:
         assert not set(groups[rows.origin[train]]) & set(groups[rows.origin[test]])
+        assert len(train) + len(test) == len(repeated)
     X, y = diabetes
     places = X["age"].to_numpy() // 10
     found = evaluate_frontier(small(), X, y, cv=3, groups=places, points=[0.9])

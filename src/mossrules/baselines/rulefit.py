@@ -273,7 +273,7 @@ class RuleFitRegressor(LassoRules, BaselineRegressor):
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row: that of `rules_`, plus the linear terms if any."""
         check_is_fitted(self)
-        table = read_features(self, X, self._target)
+        table = read_features(self, X, self._ignored)
         predictions = self.rules_.predict(table)
         return predictions + self.linear_.predict(table) if len(self.linear_) else predictions
 

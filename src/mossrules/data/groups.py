@@ -27,7 +27,7 @@ __all__ = [
     "split_beside",
 ]
 
-GroupPart = tuple[list[Any], IntArray]  # labels of some rows, each once, and the place of each row's
+GroupPart = tuple[list[Any], IntArray]  # labels of some rows, each once, and which each row has
 
 MISSING = -1  # the place of a label that is not there
 LARGEST = 2.0**53  # whole numbers above it are no longer told apart
@@ -75,8 +75,8 @@ def join_parts(name: str, parts: Sequence[GroupPart]) -> IntArray:
     missing = sum(int(np.count_nonzero(places == MISSING)) for _, places in parts)
     if missing:
         raise InvalidParameter(
-            f"{name} has {missing} missing group label{'s' if missing > 1 else ''} (None or NaN); "
-            "give each row the label of its group, or one of its own."
+            f"{name} is missing on {missing} row{'s' if missing > 1 else ''} (None or NaN); give "
+            "each row the label of its group, or one of its own."
         )
     known: dict[Any, int] = {}
     found = []

@@ -20,9 +20,10 @@ from mossrules._common import Clock, check_choice, check_integer, check_listener
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.candidates.search import resolve_seed
 from mossrules.checkpoint import CheckpointFile
+from mossrules.data.groups import split_beside
 from mossrules.data.labels import python_label
 from mossrules.data.rows import Rows, read_rows
-from mossrules.data.table import Table, did_you_mean, names_files, without
+from mossrules.data.table import Table, names_files
 from mossrules.evaluation.assessment import (
     Assessment,
     MethodTrust,
@@ -35,16 +36,17 @@ from mossrules.evaluation.methods import (
     Method,
     Source,
     expect_part,
+    fit_options,
     probabilities,
     read_methods,
     score_classes,
     task_of,
 )
 from mossrules.evaluation.record import fingerprint
-from mossrules.evaluation.refits import Scheme, read_groups, refit_splits
+from mossrules.evaluation.refits import Scheme, refit_splits
 from mossrules.evaluation.results import NAN
 from mossrules.evaluation.trust import Fit, FoundRules, Outcomes, measure_trust
-from mossrules.exceptions import InvalidFile, InvalidParameter, UnsupportedType
+from mossrules.exceptions import InvalidFile, UnsupportedType
 from mossrules.model.ruleset import RuleSet
 from mossrules.model.rulesets import RuleSets
 from mossrules.progress import telling
@@ -105,16 +107,13 @@ def assess(
     methods : dict from names to regressors, or to classifiers
         As in `evaluate`; `random_state`, where they or estimators within them have one, is set for
         each fit. They are not fitted themselves.
-    X, y, sample_weight : as in `evaluate`
-        Weights count in all measures.
+    X, y, sample_weight, groups : as in `evaluate`
+        Weights count in all measures. Rows of a group are left out, or drawn, together.
     refits : int, default=10
         At least 2. Ten folds leave out each row once; more refits divide the rows again.
     scheme : {"folds", "bootstrap"}, default="folds"
         Whether refits leave out a tenth of the rows, or draw as many with replacement, and are
         tested on those not drawn.
-    groups
-        One label for each row, or the name of a column of X, which is then no feature. Rows of a
-        group are left out, or drawn, together.
     seeds : int, default=5
         Fits to all rows, each with its own seed; 0 for none.
     n_jobs : int or None, default=None
@@ -155,18 +154,10 @@ def assess(
         )
     compared = read_methods(methods)
     task = task_of(compared)
-    if isinstance(groups, str):
-        X, groups = _split_groups(X, groups)
-    rows = read_rows(X, y, sample_weight, of_classes=task != "regression", whole=True)
+    X, sample_weight, groups = split_beside(X, y, sample_weight, groups)
+    rows = read_rows(X, y, sample_weight, groups, of_classes=task != "regression", whole=True)
     first = resolve_seed(random_state) % LARGEST_SEED
-    splits = refit_splits(
-        rows,
-        refits,
-        scheme,
-        read_groups(groups, len(rows.given)),
-        first,
-        stratify=task != "regression",
-    )
+    splits = refit_splits(rows, refits, scheme, None, first, stratify=task != "regression")
     work = _Work(rows, Source.of(X, y, None, rows.classes), splits, first, seeds, n_jobs)
     record = None if checkpoint is None else _Record.open(checkpoint, work, compared)
     if any(method.may_prove for method in compared):
@@ -185,18 +176,6 @@ def assess(
     return Assessment(
         tuple(found), task, refits, scheme, seeds, len(rows.target), steps.clock.elapsed()
     )
-
-
-def _split_groups(X: Any, name: str) -> tuple[Any, AnyArray]:
-    """Return the features, and the labels of the groups, which are in a column of the table."""
-    table = Table.from_any(X)
-    if name not in table.names:
-        raise InvalidParameter(
-            f"groups is {name!r}, which is not a column of X; name one, or pass a label for each "
-            f"row.{did_you_mean(name, table.names)}"
-        )
-    column = table.columns[table.names.index(name)]
-    return without(X, name), column.read(0, table.n_rows)
 
 
 @dataclass
@@ -284,8 +263,7 @@ class _Work:
     def _fit(self, model: Any, train: IntArray) -> float:
         """Fit a model to some rows as they were given, and return how long it took."""
         X, y = self.source.take(self.rows.origin[train]), self._labels(train)
-        weights = self.rows.weights
-        how = {} if weights is None else {"sample_weight": weights[train]}
+        how = fit_options(model, self.rows, train)
         expect_part(model)
         begun = perf_counter()
         model.fit(X, y, **how)

@@ -17,6 +17,7 @@ from mossrules._deprecated import old_parameters
 from mossrules._typing import IntArray
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.dask_partitions import on_cluster
+from mossrules.data.groups import split_beside
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import Table
 from mossrules.evaluation.agreement import SAME_ROWS, Identity, check_identity
@@ -80,11 +81,12 @@ def evaluate(
         `MossRegressor`, those of `mossrules.baselines`, and any other of scikit-learn. Recurrence
         is measured where a fitted model has `rules_`, a `RuleSet`, and missing elsewhere. They are
         not fitted themselves. A generator as `random_state` gives all folds one seed.
-    X, y, sample_weight : as in `MossRegressor.fit`
+    X, y, sample_weight, groups : as in `MossRegressor.fit`
         Methods of other packages get rows of X as it is given: they may need numbers, without
-        missing values. Weights count on test rows too.
-    cv, groups : as in `evaluate_frontier`
-        A number of folds has the same share of each class in all of them.
+        missing values. Weights count on test rows too. Rows of a group are in the same fold, and
+        methods whose `fit` has `groups` get those of their rows.
+    cv : as in `evaluate_frontier`
+        A number of folds has the same share of each class in all of them, as far as groups allow.
     identity, overlap
         When rules of two folds count as the same, as in `mossrules.stability.dice`; "rows" looks at
         all rows of X.
@@ -141,8 +143,9 @@ def evaluate(
     task = task_of(compared)
     metric = METRICS[task][0] if metric is None else metric
     check_choice("metric", metric, METRICS[task])
-    rows = read_rows(X, y, sample_weight, of_classes=task != "regression", whole=True)
-    splits = split_rows(rows, cv, groups, stratify=rows.classes is not None)
+    X, sample_weight, groups = split_beside(X, y, sample_weight, groups)
+    rows = read_rows(X, y, sample_weight, groups, of_classes=task != "regression", whole=True)
+    splits = split_rows(rows, cv, stratify=rows.classes is not None)
     record = None if checkpoint is None else Record.open(checkpoint, rows, splits, compared)
     if any(method.may_prove for method in compared):
         compile_kernels()  # not in several threads, nor on anyone's time

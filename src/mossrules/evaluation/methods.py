@@ -7,6 +7,7 @@ its value in `score_numbers` or `score_classes`.
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,8 @@ __all__ = [
     "Method",
     "Source",
     "check_prepare",
+    "expect_part",
+    "fit_options",
     "probabilities",
     "read_methods",
     "score_classes",
@@ -261,7 +264,10 @@ class Fold:
         if self.source.prepare is None:
             return self.rows.take(self.train)
         weights = None if self.rows.weights is None else self.rows.weights[self.train]
-        return read_rows(self._seen(self.train), self.rows.target[self.train], weights)
+        rows = read_rows(self._seen(self.train), self.rows.target[self.train], weights)
+        if self.rows.groups is None:
+            return rows
+        return replace(rows, groups=self.rows.groups[self.rows.origin[self.train]])
 
     @cached_property
     def _prepared(self) -> Any:
@@ -353,10 +359,7 @@ class Fold:
         """Fit a method to rows of the table as it was given."""
         expect_part(model)
         X, y = self._seen(self.train), self._target(self.train)
-        if self.rows.weights is None:
-            model.fit(X, y)
-        else:
-            model.fit(X, y, sample_weight=self.rows.weights[self.train])
+        model.fit(X, y, **fit_options(model, self.rows, self.train))
 
     def _target(self, positions: IntArray) -> AnyArray:
         """Return the target as it was given: numbers, or labels."""
@@ -370,6 +373,19 @@ class Fold:
         if self.source.classes is None:
             return score_numbers(target, model.predict(seen), weights)
         return score_classes(model, seen, target.astype(np.int64), self.source.classes, weights)
+
+
+def fit_options(model: Any, rows: Rows, positions: IntArray) -> dict[str, Any]:
+    """Return what `fit` of a method is told of some rows: weights, and groups where it takes any.
+
+    Estimators of other packages take none, and divide no rows by them.
+    """
+    told: dict[str, Any] = {}
+    if rows.weights is not None:
+        told["sample_weight"] = rows.weights[positions]
+    if rows.groups is not None and "groups" in inspect.signature(model.fit).parameters:
+        told["groups"] = rows.groups[rows.origin[positions]]
+    return told
 
 
 def expect_part(model: Any) -> None:

@@ -159,6 +159,8 @@ def fingerprint(rows: Rows, splits: Sequence[Split]) -> str:
             digest.update(repr(values.tolist()).encode())
     for numbers in (rows.target, rows.weights):
         digest.update(b"none" if numbers is None else np.ascontiguousarray(numbers).tobytes())
+    if rows.group_numbers is not None:  # fits within folds depend on groups too
+        digest.update(b"groups" + rows.group_numbers.tobytes())
     for part in (rows_of for split in splits for rows_of in split):
         digest.update(repr(len(part)).encode() + np.ascontiguousarray(part, np.int64).tobytes())
     return digest.hexdigest()

@@ -70,18 +70,16 @@ def evaluate_frontier(
     estimator : MossRegressor, or MossClassifier for two classes
         Its `stability` is not used, and it is not fitted. For classes, `r2` is the share of the
         log-loss that is explained, and `error` the log-loss.
-    X, y, sample_weight : as in `MossRegressor.fit`
-        Weights count on test rows too.
+    X, y, sample_weight, groups : as in `MossRegressor.fit`
+        Weights count on test rows too. Rows of a group are in the same fold.
     cv : int, splitter of scikit-learn, or pairs of training and test rows, default=10
         A number of folds shuffles the rows, always in the same way, whatever the order in which
-        they are given. With `groups`, rows of a group are never on both sides. Folds of a
-        classifier have equal shares of both classes. For rows in time, pass `TimeSeriesSplit`.
+        they are given. Folds of a classifier have equal shares of both classes, as far as groups
+        allow. For rows in time, pass `TimeSeriesSplit`.
     points : int or shares, default=50
         How many points, in equal steps from 1 to 0.5 (from the most stable rules to about the
         paper's "medium"), or with floor="each" in equal ratios from 1 to 0.05; or the shares, in
         (0, 1].
-    groups
-        One label per row, for splitters that ask for them.
     identity, overlap
         When rules of two folds count as the same, as in `mossrules.stability.dice`; "rows" looks at
         all rows of X.
@@ -123,12 +121,12 @@ def evaluate_frontier(
     check_number("gap", gap, minimum=0.0)
     estimator.check_parameters()
     shares = read_shares(points, estimator.settings().floor)
-    settings, rows = _read_rows(estimator, X, y, sample_weight)
+    settings, rows = _read_rows(estimator, X, y, sample_weight, groups)
     rows = rows.numbered(numbering_of(settings.search.get("generator")))  # which folds go by too
     return cross_validate(
         settings.but(gap=gap, n_jobs=n_jobs),
         rows,
-        split_rows(rows, cv, groups, stratify=isinstance(settings.objective, LogLoss)),
+        split_rows(rows, cv, stratify=isinstance(settings.objective, LogLoss)),
         shares,
         time_limit=time_limit,
         identity=identity,
@@ -138,13 +136,15 @@ def evaluate_frontier(
     )
 
 
-def _read_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Settings, Rows]:
+def _read_rows(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
+) -> tuple[Settings, Rows]:
     """Return the settings of a fit, and the rows to learn from and to test on."""
     settings = estimator.settings()
     if not isinstance(settings.objective, LogLoss):
-        return settings, read_rows(X, y, sample_weight, whole=True)
+        return settings, read_rows(X, y, sample_weight, groups, whole=True)
     how = {"of_classes": True, "class_weight": estimator.class_weight, "whole": True}
-    rows = read_rows(X, y, sample_weight, **how)
+    rows = read_rows(X, y, sample_weight, groups, **how)
     if len(rows.classes) != 2:
         raise InvalidParameter(
             f"y has {len(rows.classes)} classes, each of which has a trade-off of its own; "

@@ -50,6 +50,7 @@ from mossrules.solver.result import Solution, Status
 from mossrules.statistics import Statistics
 
 if TYPE_CHECKING:
+    from mossrules.candidates.approved import ApprovedRules
     from mossrules.learning.objective import Objective
     from mossrules.model.ruleset import RuleSet
     from mossrules.solver.problems.selection import SelectionProblem
@@ -211,6 +212,7 @@ class FittedRules:
         stability: Stability | None = None,
         index: int | None = None,
         max_loss: float | None = None,
+        keep: float | None = None,
         frontier: Frontier | None = None,
         watch: Callable[[Snapshot], object] | None = None,
     ) -> FittedRules:
@@ -242,7 +244,9 @@ class FittedRules:
 # --- candidates -----------------------------------------------------------------------------------
 
 
-def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Candidates:
+def candidates_for(
+    X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **parameters: Any
+) -> Candidates:
     """Return the candidates that an estimator finds: those that its `fit` chooses from.
 
     Unlike those of `find_candidates` they do not depend on the order of the rows, and where nothing
@@ -250,7 +254,7 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
 
     Parameters
     ----------
-    X, y, sample_weight
+    X, y, sample_weight, groups
         As in `MossRegressor.fit`.
     **parameters
         Of the search; see `search_parameters`. By default they are those of `MossRegressor`, and
@@ -266,7 +270,7 @@ def candidates_for(X: Any, y: Any, sample_weight: Any = None, **parameters: Any)
     (1, 2)
     """
     n_jobs = resolve_n_jobs(parameters.get("n_jobs"))
-    rows = read_rows(X, y, sample_weight, n_jobs=n_jobs)
+    rows = read_rows(X, y, sample_weight, groups, n_jobs=n_jobs)
     return find_in_rows(rows, **{**SEARCH, **parameters})
 
 
@@ -368,7 +372,9 @@ def build_problem(candidates: Candidates, settings: Settings) -> SelectionProble
         gamma=settings.gamma,
         constraints=settings.constraints,
     )
-    return problem if settings.floor == "sum" else problem.with_floor(settings.floor)
+    if settings.floor == "sum":
+        return problem
+    return keep_approved(problem.with_floor(settings.floor), candidates, settings)
 
 
 def choose_rules(
