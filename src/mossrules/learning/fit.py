@@ -50,7 +50,6 @@ from mossrules.solver.result import Solution, Status
 from mossrules.statistics import Statistics
 
 if TYPE_CHECKING:
-    from mossrules.candidates.approved import ApprovedRules
     from mossrules.learning.objective import Objective
     from mossrules.model.ruleset import RuleSet
     from mossrules.solver.problems.selection import SelectionProblem
@@ -212,7 +211,6 @@ class FittedRules:
         stability: Stability | None = None,
         index: int | None = None,
         max_loss: float | None = None,
-        keep: float | None = None,
         frontier: Frontier | None = None,
         watch: Callable[[Snapshot], object] | None = None,
     ) -> FittedRules:
@@ -372,9 +370,7 @@ def build_problem(candidates: Candidates, settings: Settings) -> SelectionProble
         gamma=settings.gamma,
         constraints=settings.constraints,
     )
-    if settings.floor == "sum":
-        return problem
-    return keep_approved(problem.with_floor(settings.floor), candidates, settings)
+    return problem if settings.floor == "sum" else problem.with_floor(settings.floor)
 
 
 def choose_rules(
