@@ -14,7 +14,7 @@ Notation (of one fit and one outcome, on its training rows)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -25,7 +25,8 @@ from mossrules.data.table import Table
 from mossrules.evaluation.agreement import SAME_ROWS, Agreement, key_of_each, matches, pairwise
 from mossrules.model.ruleset import RuleSet
 
-__all__ = ["IDLE", "PERCENTILES_FROM", "Fit", "FoundRules", "Outcomes", "measure_trust"]
+__all__ = ["IDLE", "PERCENTILES_FROM", "Fit", "FoundRules", "Outcomes", "importance_shares",
+           "measure_trust", "shared_importance"]  # fmt: skip
 
 IDLE = 0.01  # of the largest importance: rules under it do next to nothing
 NORMAL = 1.959963984540054  # standard deviations on either side that 95 % of a normal lie within
@@ -263,14 +264,17 @@ class JudgedRules:
     @property
     def shares(self) -> dict[Hashable, float]:
         """Share of the importance of each rule as printed."""
-        total = self.importances.sum()
-        even = np.full(len(self.keys), 1.0 / max(len(self.keys), 1))
-        shares: dict[Hashable, float] = {}
-        for key, share in zip(
-            self.keys, self.importances / total if total > 0 else even, strict=True
-        ):
-            shares[key] = shares.get(key, 0.0) + float(share)
-        return shares
+        return importance_shares(self.keys, self.importances)
+
+
+def importance_shares(keys: Sequence[Hashable], importances: FloatArray) -> dict[Hashable, float]:
+    """Return the share of importance of each rule as printed: s of the notation."""
+    total = importances.sum()
+    even = np.full(len(keys), 1.0 / max(len(keys), 1))
+    shares: dict[Hashable, float] = {}
+    for key, share in zip(keys, importances / total if total > 0 else even, strict=True):
+        shares[key] = shares.get(key, 0.0) + float(share)
+    return shares
 
 
 def _is_dependent(M: FloatArray) -> bool:
@@ -294,9 +298,13 @@ def dice_by_rows(sets: Sequence[FoundRules]) -> float:
 
 def overlap(one: JudgedRules, other: JudgedRules) -> float:
     """Return what two fits have in common, weighted by importance; two without rules agree."""
-    if not one.keys and not other.keys:
+    return shared_importance(one.shares, other.shares)
+
+
+def shared_importance(first: Mapping[Hashable, float], second: Mapping[Hashable, float]) -> float:
+    """Return the smaller of two shares of importance, summed over the rules in common."""
+    if not first and not second:
         return 1.0
-    first, second = one.shares, other.shares
     return sum(min(share, second[key]) for key, share in first.items() if key in second)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
 
 __all__ = ["Importance", "column_shares", "feature_importances", "importance_frame",
-           "rule_importances"]  # fmt: skip
+           "importances_of", "rule_importances"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Importance:
 
 def rule_importances(ruleset: RuleSet) -> list[Importance]:
     """Return the importance of each rule, the largest first."""
-    amounts = _amounts(ruleset)
+    amounts = importances_of(ruleset)
     return _ranked(ruleset.texts, amounts.tolist(), _shares(amounts).tolist())
 
 
 def feature_importances(ruleset: RuleSet) -> list[Importance]:
     """Return the importance of each feature that a rule uses, the largest first."""
-    amounts = _amounts(ruleset)
+    amounts = importances_of(ruleset)
     names = ruleset.features
     return _ranked(
         names, _by_feature(ruleset, names, amounts), _by_feature(ruleset, names, _shares(amounts))
@@ -64,7 +64,7 @@ def feature_importances(ruleset: RuleSet) -> list[Importance]:
 
 def column_shares(ruleset: RuleSet) -> FloatArray:
     """Return each column's share of all importances, in the order of the training table."""
-    return np.array(_by_feature(ruleset, ruleset.columns, _shares(_amounts(ruleset))))
+    return np.array(_by_feature(ruleset, ruleset.columns, _shares(importances_of(ruleset))))
 
 
 def importance_frame(kind: str, items: Sequence[Importance], backend: Backend | None) -> Any:
@@ -79,7 +79,8 @@ def importance_frame(kind: str, items: Sequence[Importance], backend: Backend | 
     )
 
 
-def _amounts(ruleset: RuleSet) -> FloatArray:
+def importances_of(ruleset: RuleSet) -> FloatArray:
+    """Return the importance of each rule, in their order."""
     # A rule is a variable of 0 and 1, whose variance is s (1 - s).
     support = ruleset.support
     return np.asarray(np.abs(ruleset.weights) * np.sqrt(support * (1.0 - support)))

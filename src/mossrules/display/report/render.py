@@ -29,7 +29,8 @@ from mossrules.frontier import Frontier
 from mossrules.model import RuleSet
 from mossrules.solver import Solution, Status
 
-__all__ = ["Content", "frontier_html", "model_html", "render", "write_report"]
+__all__ = ["PAPER", "STYLES", "Content", "frontier_html", "model_html", "page_environment",
+           "page_policy", "read_part", "render", "writable", "write_report"]  # fmt: skip
 
 SCRIPTS = ("numbers.js", "rules.js", "what_if.js", "export.js", "report.js")
 STYLES = ("report.css", "print.css")
@@ -57,12 +58,30 @@ def render(data: Content) -> str:
     >>> render(collect(model, cv=None, points=3))[:15]
     '<!doctype html>'
     """
+    templates, safe = page_environment()
+    content = data.content()
+    styles, script = ("\n".join(map(read_part, names)) for names in (STYLES, SCRIPTS))
+    view = make_view(content)
+    view |= {
+        "styles": safe(styles),
+        "script": safe(script),
+        "data": safe(_json_block(content)),
+        "texts": safe(_json_block(view["texts"])),
+        "policy": page_policy(styles, script),
+    }
+    for figure in view["figures"]:  # made by figures.py, which escapes what it writes
+        figure.update(wide=safe(figure["wide"]), narrow=safe(figure["narrow"]))
+    return writable(templates.get_template("report.html.j2").render(r=content, view=view))
+
+
+def page_environment() -> tuple[Any, Any]:
+    """Return the templates of pages, which escape what they show, and the type of safe text."""
     # Loaded only when a page is written: notebooks and the estimators need neither.
     jinja2, markupsafe = import_module("jinja2"), import_module("markupsafe")  # only when needed
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        loader=jinja2.FunctionLoader(_read),
+        loader=jinja2.FunctionLoader(read_part),
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -72,21 +91,11 @@ def render(data: Content) -> str:
         "ratio": odds_ratio,
         "label": label_words,
     }
-    content = data.content()
-    styles, script = ("\n".join(map(_read, names)) for names in (STYLES, SCRIPTS))
-    safe = markupsafe.Markup
-    view = make_view(content)
-    view |= {
-        "styles": safe(styles),
-        "script": safe(script),
-        "data": safe(_json_block(content)),
-        "texts": safe(_json_block(view["texts"])),
-        "policy": _policy(styles, script),
-    }
-    for figure in view["figures"]:  # made by figures.py, which escapes what it writes
-        figure.update(wide=safe(figure["wide"]), narrow=safe(figure["narrow"]))
-    page: str = environment.get_template("report.html.j2").render(r=content, view=view)
-    # Half a pair of surrogates, which a name may hold, cannot be written to a file.
+    return environment, markupsafe.Markup
+
+
+def writable(page: str) -> str:
+    """Return a page without halves of pairs of surrogates, which no file can hold."""
     return page.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -119,13 +128,13 @@ def _json_block(content: Mapping[str, Any] | Sequence[Any]) -> str:
     return text
 
 
-def _policy(styles: str, script: str) -> str:
-    """Return a policy by which the page loads nothing, and runs only what it came with."""
+def page_policy(styles: str, script: str | None = None) -> str:
+    """Return a policy by which a page loads nothing, and runs only what it came with."""
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src '{_hash(script)}'",
-            f"style-src '{_hash(styles)}'",
+            f"script-src {_hash(script)}" if script is not None else "script-src 'none'",
+            f"style-src {_hash(styles)}",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
@@ -136,10 +145,10 @@ def _policy(styles: str, script: str) -> str:
 
 
 def _hash(text: str) -> str:
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def _read(name: str) -> str:
+def read_part(name: str) -> str:
     """Return a file of the page."""
     return (files(__name__.rpartition(".")[0]) / "page" / name).read_text(encoding="utf-8")
 
