@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import os
 
-__all__ = ["display_class", "frontier_html", "model_html", "write_report"]
+__all__ = ["comparison_html", "comparison_page", "display_class", "frontier_html", "model_html",
+           "write_report"]  # fmt: skip
 
 
 def display_class(name: str) -> Any:
@@ -40,6 +41,18 @@ def model_html(model: Any) -> str:
 def frontier_html(frontier: Any) -> str:
     """Return what a notebook shows of a frontier."""
     html: str = _import_display("report.render").frontier_html(frontier)
+    return html
+
+
+def comparison_html(comparison: Any) -> str:
+    """Return what a notebook shows of two rule sets side by side."""
+    html: str = _import_display("differences").comparison_html(comparison)
+    return html
+
+
+def comparison_page(comparison: Any) -> str:
+    """Return the page of two rule sets side by side."""
+    html: str = _import_display("differences").comparison_page(comparison)
     return html
 
 

@@ -4,12 +4,25 @@ All refits and folds are made here: `folds.py` assigns rows to folds and runs th
 for `comparison.py` (whose checkpoint is `record.py`) and `trade_off.py`; `assess.py` makes refits,
 `trust.py` has the measures of the trust table, and `assessment.py` is that table. Agreement is
 defined once, in `agreement.py`. Methods are asked for no more than `learning/method.py` says.
+
+`comparing_rule_sets.py` puts two rule sets side by side: `rule_pairs.py` says which rule stands for
+which, `side_by_side.py` looks at rows, `differences.py` has the values, `difference_words.py` the
+words.
 """
 
 from mossrules._deprecated import old_names
 from mossrules.evaluation.assess import assess
 from mossrules.evaluation.assessment import Assessment, MethodTrust
+from mossrules.evaluation.comparing_rule_sets import compare_rule_sets
 from mossrules.evaluation.comparison import evaluate
+from mossrules.evaluation.differences import (
+    ConditionChange,
+    OneRule,
+    OutcomeComparison,
+    PredictionAgreement,
+    RulePair,
+    RuleSetComparison,
+)
 from mossrules.evaluation.folds import EvaluationProgress
 from mossrules.evaluation.frontier_evaluation import EvaluatedPoint, FoldPoint, FrontierEvaluation
 from mossrules.evaluation.results import Evaluation, MethodFold, MethodSummary
@@ -17,6 +30,7 @@ from mossrules.evaluation.trade_off import evaluate_frontier
 
 __all__ = [
     "Assessment",
+    "ConditionChange",
     "EvaluatedPoint",
     "Evaluation",
     "EvaluationProgress",
@@ -25,7 +39,13 @@ __all__ = [
     "MethodFold",
     "MethodSummary",
     "MethodTrust",
+    "OneRule",
+    "OutcomeComparison",
+    "PredictionAgreement",
+    "RulePair",
+    "RuleSetComparison",
     "assess",
+    "compare_rule_sets",
     "evaluate",
     "evaluate_frontier",
 ]
