@@ -19,6 +19,7 @@ from mossrules.data.columns import Label
 
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
+    from mossrules.model.track_record import Interval, TrackRecord
 
 __all__ = [
     "INTERCEPT",
@@ -27,6 +28,8 @@ __all__ = [
     "event_text",
     "format_amounts",
     "header",
+    "notes",
+    "notes_on_record",
     "one_line",
     "predicted",
     "table_rows",
@@ -88,32 +91,69 @@ def format_amounts(values: Sequence[float], weights: Sequence[float]) -> list[st
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table, as words: weight, share of rows, share of trees, rule."""
+    """One line of a table, as words: numbers, then the rule."""
 
-    weight: str
-    support: str
-    proportion: str
+    numbers: tuple[str, ...]
     rule: str
 
 
-def header(ruleset: RuleSet) -> tuple[str, str, str, str]:
-    """Return the titles of the columns that `Row` has."""
-    return ("log-odds" if ruleset.link == "logit" else "weight", "rows", "trees", "rule")
+def header(ruleset: RuleSet) -> tuple[str, ...]:
+    """Return the titles of the columns that `Row` has.
+
+    Tree frequency says how rules were found, and not whether they are found again: where that is
+    known, it is shown in place of it.
+    """
+    weight, record = "log-odds" if ruleset.link == "logit" else "weight", ruleset.track_record
+    if record is None:
+        return weight, "rows", "trees", "rule"
+    return weight, f"{record.confidence:.0%} interval", "rows", "found", "near", "rule"
 
 
 def table_rows(ruleset: RuleSet) -> list[Row]:
     """Return the intercept and the rules, from the largest weight to the smallest."""
     weights = ruleset.weights.tolist()
     intercept, *amounts = format_amounts([ruleset.intercept, *weights], weights)
-    shares = zip(ruleset.support.tolist(), ruleset.proportion.tolist(), strict=True)
+    supports = [f"{support:.1%}" for support in ruleset.support.tolist()]
+    texts = [one_line(text) for text in ruleset.texts]
+    record = ruleset.track_record
+    if record is None:
+        trees = [f"{proportion:.1%}" for proportion in ruleset.proportion.tolist()]
+        cells = zip(amounts, supports, trees, strict=True)
+        first = Row((intercept, "", ""), INTERCEPT)
+    else:
+        found = [f"{each.found} of {record.refits}" for each in record.rules]
+        near = [f"{each.near}" for each in record.rules]
+        intervals = [record.intercept, *(each.held_fixed for each in record.rules)]
+        own, *words = _format_intervals(intervals, weights)
+        cells = zip(amounts, words, supports, found, near, strict=True)  # type: ignore[assignment]
+        first = Row((intercept, own, "", "", ""), INTERCEPT)
+    return [first, *(Row(tuple(line), text) for line, text in zip(cells, texts, strict=True))]
+
+
+def _format_intervals(intervals: Sequence[Interval], weights: Sequence[float]) -> list[str]:
+    """Return intervals with as many decimals as the weights have; a dash where there is none."""
+    known = [end for each in intervals for end in each if not math.isnan(end)]
+    words = iter(format_amounts(known, weights) if known else [])
     return [
-        Row(intercept, "", "", INTERCEPT),
-        *(
-            Row(amount, f"{support:.1%}", f"{proportion:.1%}", one_line(text))
-            for amount, (support, proportion), text in zip(
-                amounts, shares, ruleset.texts, strict=True
-            )
-        ),
+        "-" if math.isnan(each.lower) else f"{next(words)} to {next(words)}" for each in intervals
+    ]
+
+
+def notes(ruleset: RuleSet) -> list[str]:
+    """Return the sentences below a table."""
+    lines = []
+    if ruleset.link == "logit":
+        lines.append("The probability is 1 / (1 + exp(-log-odds)).")
+    record = ruleset.track_record
+    return lines if record is None else lines + notes_on_record(record)
+
+
+def notes_on_record(record: TrackRecord) -> list[str]:
+    """Return what the columns of a track record mean."""
+    refits = f"{record.refits} refits, each to {record.how}"
+    return [
+        f"Found: how many of {refits}, have the rule; near: or one much like it.",
+        "Interval: how far the effect moves when these rules are fitted again in each refit.",
     ]
 
 
@@ -123,28 +163,35 @@ def table_rows(ruleset: RuleSet) -> list[Row]:
 def to_text(ruleset: RuleSet) -> str:
     """Return an aligned table."""
     rows, titles = table_rows(ruleset), header(ruleset)
-    width = max(len(titles[0]), *(len(row.weight) for row in rows))
-    are = "are" if ruleset.link == "logit" else "is"
-    lines = [
-        f"{predicted(ruleset)} {are} the sum of the weights of the rules that hold.",
-        f"  {titles[0]:>{width}}  {titles[1]:>6}  {titles[2]:>6}  {titles[3]}",
-        *(
-            f"  {row.weight:>{width}}  {row.support:>6}  {row.proportion:>6}  {row.rule}"
-            for row in rows
-        ),
+    widths = [
+        max(6, len(title), *(len(row.numbers[i]) for row in rows))
+        for i, title in enumerate(titles[:-1])
     ]
-    if ruleset.link == "logit":
-        lines.append("The probability is 1 / (1 + exp(-log-odds)).")
-    return "\n".join(lines)
+    widths[0] = max(len(titles[0]), *(len(row.numbers[0]) for row in rows))
+    are = "are" if ruleset.link == "logit" else "is"
+
+    def line(cells: Sequence[str], last: str) -> str:
+        return "  ".join(["", *(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True)), last])
+
+    return "\n".join(
+        [
+            f"{predicted(ruleset)} {are} the sum of the weights of the rules that hold.",
+            line(titles[:-1], titles[-1]),
+            *(line(row.numbers, row.rule) for row in rows),
+            *notes(ruleset),
+        ]
+    )
 
 
 def to_markdown(ruleset: RuleSet) -> str:
     """Return a table in GitHub's Markdown; rules are code, so nothing in them is markup."""
-    lines = [f"| {' | '.join(header(ruleset))} |", "|---:|---:|---:|:---|"]
+    titles = header(ruleset)
+    lines = [f"| {' | '.join(titles)} |", f"{'|---:' * (len(titles) - 1)}|:---|"]
     lines += [
-        f"| {row.weight} | {row.support} | {row.proportion} | {code_cell(row.rule)} |"
-        for row in table_rows(ruleset)
+        f"| {' | '.join(row.numbers)} | {code_cell(row.rule)} |" for row in table_rows(ruleset)
     ]
+    if ruleset.track_record is not None:
+        lines += ["", *notes(ruleset)]
     return "\n".join(lines)
 
 
@@ -187,16 +234,19 @@ LATEX_SPECIAL = re.compile(r"[<>]=|[\\{}$&#%_~^|<>]| (?= |$)|^ |([-',])(?=\1)|[`
 
 def to_latex(ruleset: RuleSet) -> str:
     r"""Return a tabular; the document needs \usepackage{booktabs}."""
+    titles = header(ruleset)
     lines = [
-        r"\begin{tabular}{rrrl}",
+        rf"\begin{{tabular}}{{{'r' * (len(titles) - 1)}l}}",
         r"\toprule",
-        " & ".join(header(ruleset)) + r" \\",
+        " & ".join(map(_latex, titles)) + r" \\",
         r"\midrule",
     ]
     for row in table_rows(ruleset):
-        cells = (f"${row.weight}$", *map(_latex, (row.support, row.proportion, row.rule)))
+        weight, *others = row.numbers
+        cells = (f"${weight}$", *map(_latex, (*others, row.rule)))
         lines.append(" & ".join(cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+    comments = [f"% {note}" for note in notes(ruleset)] if ruleset.track_record else []
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *comments])
 
 
 def _latex(text: str) -> str:
@@ -222,13 +272,14 @@ def to_html(ruleset: RuleSet) -> str:
         caption = caption.replace("the prediction", escape(one_line(ruleset.target)))
     head = "".join(f"<th>{title}</th>" for title in header(ruleset))
     body = "".join(f"<tr>{_html_cells(row)}</tr>" for row in table_rows(ruleset))
+    below = "".join(f"<p>{escape(note)}</p>" for note in notes(ruleset))
     return (
         f"<table><caption>{caption}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        + (below if ruleset.track_record else "")
     )
 
 
 def _html_cells(row: Row) -> str:
-    numbers = (row.weight, row.support, row.proportion)
-    cells = "".join(NUMBER_CELL.format(escape(number)) for number in numbers)
+    cells = "".join(NUMBER_CELL.format(escape(number)) for number in row.numbers)
     return cells + TEXT_CELL.format(escape(row.rule))
