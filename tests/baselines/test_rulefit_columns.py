@@ -48,7 +48,7 @@ def test_a_tree_splits_where_its_bootstrap_sample_splits_best(diabetes):
         X, y, n_trees=9, max_depth=1, n_bins=10, max_features=1.0, random_state=7
     )
     for tree in range(9):
-        counts = bootstrap_counts(7, tree, 0, len(y))
+        counts = bootstrap_counts(7, tree, np.arange(len(y)))
         assert abs(counts.sum() - len(y)) < 5 * np.sqrt(len(y))
 
         def gain(left, counts=counts):
@@ -73,5 +73,5 @@ def test_means_of_the_first_tree_are_over_its_rows(diabetes, monkeypatch, weight
     target = (y - found.statistics.target_mean) / found.statistics.target_scale
     weights = np.ones(len(y)) if w is None else w
     for column, trees, mean in zip(holds(found, X).T, found.pool.trees, means, strict=True):
-        counts = weights * column * bootstrap_counts(2, min(trees), 0, len(y))
+        counts = weights * column * bootstrap_counts(2, min(trees), np.arange(len(y)))
         assert mean == pytest.approx(np.average(target, weights=counts))

@@ -1,14 +1,15 @@
 """RuleFit's own trees: boosting with trees of random sizes, on random parts of the rows.
 
 As Friedman and Popescu (2008) do it for squared loss: each tree is fitted to the residuals of those
-before it, on rows drawn without replacement, and moves the predictions by a small share of its own.
+before it, on rows drawn without replacement (or on groups of them, where rows are in groups), and
+moves the predictions by a small share of its own.
 Trees look at bin codes, so that their rules speak of the same bins as everyone's: a missing value
 is below the first bin, and each level of a category is a column of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -86,9 +87,13 @@ class BoostedTrees:
             weights /= weights.max()  # so that weights which are all alike are none, to the bit
         residuals = y - np.average(y, weights=weights)
         used = np.flatnonzero(weights)
-        n_drawn = rows_per_tree(len(used))
+        units = _units(used, rows.draw_ids)
+        # As many groups as have, on average, the rows of a tree.
+        n_drawn = max(1, round(rows_per_tree(len(used)) * len(units) / len(used)))
         for size in self.tree_sizes(rng):
-            drawn = rng.choice(used, n_drawn, replace=False)
+            drawn = np.concatenate(
+                [units[i] for i in rng.choice(len(units), n_drawn, replace=False)]
+            )
             tree = DecisionTreeRegressor(
                 max_leaf_nodes=int(size), random_state=int(rng.integers(1 << 31))
             ).fit(X[drawn], residuals[drawn], sample_weight=weights[drawn])
@@ -100,6 +105,15 @@ class BoostedTrees:
         """Draw the number of leaves of each tree."""
         sizes: IntArray = 2 + rng.exponential(self.tree_size - 2, self.n_trees).astype(np.int64)
         return sizes
+
+
+def _units(used: IntArray, draw_ids: AnyArray | None) -> Sequence[IntArray]:
+    """Return the rows that are drawn together: those of a group, or each by itself."""
+    if draw_ids is None:
+        return used[:, None]  # type: ignore[return-value]  # a sequence of arrays too
+    order = np.argsort(draw_ids[used], kind="stable")
+    first = np.unique(draw_ids[used][order], return_index=True)[1]
+    return np.split(used[order], first[1:])
 
 
 def rows_per_tree(n_rows: int) -> int:

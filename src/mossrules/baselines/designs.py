@@ -27,6 +27,7 @@ from mossrules.candidates.search import Candidates
 from mossrules.candidates.statistics import rule_columns
 from mossrules.data.chunks import RowRange, row_ranges
 from mossrules.data.rows import Rows
+from mossrules.evaluation.folds import deal, groups_by_number
 from mossrules.statistics import Statistics
 
 __all__ = ["Design", "Folds", "row_weights", "scaled_target"]
@@ -144,19 +145,20 @@ class Folds:
     ) -> Folds:
         """Return the sums of some of the rules' columns of 0 and 1, and of `more` beside them.
 
-        The i-th row is in fold i modulo `n_folds`: training rows are in an order that is as good as
-        random, and always the same.
+        Rows are dealt to folds in turn: training rows are in an order that is as good as random,
+        and always the same. Rows of a group stay together.
         """
         binning = candidates.binning
         rules = [candidates.pool.rules[i] for i in support]
         target, weights = scaled_target(rows, candidates.statistics), row_weights(rows)
+        folds = deal(n_folds, len(target), groups_by_number(rows))
         sums = np.zeros(())
         for part in row_ranges(len(target), chunk_rows=max(1, CHUNK_VALUES // (len(rules) + 1))):
             span = slice(part.start, part.stop)
             holds = rule_columns(rules, binning, binning.encode(rows.table, part)).T
             others = np.empty((len(part), 0)) if more is None else more(part)
             A = np.hstack([np.ones((len(part), 1)), holds, others, target[span, None]])
-            w, fold = weights[span, None], np.arange(part.start, part.stop) % n_folds
+            w, fold = weights[span, None], folds[span]
             # All folds in one pass over the rows; what is kept is small, (m + 2)^2 numbers a fold.
             members = [fold == number for number in range(n_folds)]
             sums = sums + np.stack([A[inside].T @ (w[inside] * A[inside]) for inside in members])

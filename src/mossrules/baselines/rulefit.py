@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
 from mossrules._common import check_choice
-from mossrules._typing import FloatArray
+from mossrules._typing import FloatArray, IntArray
 from mossrules.baselines.base import (
     Baseline,
     BaselineClassifier,
@@ -35,6 +35,7 @@ from mossrules.candidates.search import Candidates, numbering_of, resolve_seed
 from mossrules.data.chunks import RowRange
 from mossrules.data.rows import Rows
 from mossrules.estimators.base import read_features
+from mossrules.evaluation.folds import deal, groups_by_number
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning, warn_user
 from mossrules.learning.fit import find_in_rows
 from mossrules.learning.stability_levels import count_untied
@@ -382,8 +383,9 @@ random_state, n_jobs
         loss = by_row if by_row is not None and self.linear_terms else Logistic.of_rules(candidates)
         points = points_of(loss, self.max_rules)
         point = points[-1]
-        if by_row is not None and self.penalty == "cv":
-            point = _best_of_logistic(points, by_row)
+        if rows is not None and by_row is not None and self.penalty == "cv":
+            folds = deal(N_FOLDS, len(rows.target), groups_by_number(rows))
+            point = _best_of_logistic(points, by_row, folds)
         self.alpha_ = point.alpha
         _warn_if_cut_short(point, loss.null_loss)
         rules, slopes = np.split(point.weights, [len(candidates)])
@@ -451,16 +453,15 @@ def _best_of_squares(points: list[LassoPoint], folds: Folds) -> LassoPoint:
     return points[int(np.argmin(errors))]
 
 
-def _best_of_logistic(points: list[LassoPoint], loss: Logistic) -> LassoPoint:
+def _best_of_logistic(points: list[LassoPoint], loss: Logistic, fold: IntArray) -> LassoPoint:
     """Return the point whose penalty has the smallest log-loss on rows left out.
 
-    The i-th row is in fold i modulo the number of folds, as in `Folds`. Losses are not sums that
-    could be taken apart, so each fold is fitted from its rows.
+    `fold` is that of each row, as in `Folds`. Losses are not sums that could be taken apart, so
+    each fold is fitted from its rows.
     """
     alphas = np.array([point.alpha for point in points])
-    fold = np.arange(loss.A.shape[1]) % N_FOLDS
     errors = np.zeros(len(points))
-    for number in range(N_FOLDS):
+    for number in np.unique(fold):
         train, test = loss.of_rows(fold != number), loss.of_rows(fold == number)
         for i, point in enumerate(lasso_at(train, alphas)):
             errors[i] += test.loss(point.weights, train.intercept(point.weights))

@@ -163,13 +163,13 @@ def _numbers(column: Column, rows: RowRange) -> FloatArray:
 # --- means of the first tree ----------------------------------------------------------------------
 
 
-def bootstrap_counts(seed: int, tree: int, first_row: int, n_rows: int) -> IntArray:
-    """Return how often a tree of a forest counts each of some rows."""
+def bootstrap_counts(seed: int, tree: int, numbers: IntArray) -> IntArray:
+    """Return how often a tree of a forest counts rows of some numbers."""
     # Each random number serves several trees, which take 16 bits of it each.
     group, offset = divmod(tree, TREES_PER_DRAW)
-    uniforms = np.empty((TREES_PER_DRAW, n_rows), dtype=np.uint16)
+    uniforms = np.empty((TREES_PER_DRAW, len(numbers)), dtype=np.uint16)
     key = np.uint64(stream_key(np.uint64(seed), BOOTSTRAP, group))
-    draw_uniforms(key, first_row, np.arange(n_rows, dtype=np.uint32), uniforms)
+    draw_uniforms(key, 0, numbers.astype(np.uint32), uniforms)
     counts: IntArray = np.searchsorted(POISSON_THRESHOLDS, uniforms[offset], side="right")
     return counts
 
@@ -178,14 +178,15 @@ def first_tree_means(candidates: Candidates, rows: Rows, seed: int) -> FloatArra
     """Return the mean of the scaled target of each rule in its first tree."""
     pool, binning = candidates.pool, candidates.binning
     target, weights = scaled_target(rows, candidates.statistics), row_weights(rows)
-    # What a tree drew is a function of seed, tree and row, so it is drawn again, part by part.
+    # What a tree drew is a function of seed, tree and row, or group, so it is drawn again by parts.
+    numbers = np.arange(len(target)) if rows.group_numbers is None else rows.group_numbers
     first = np.array([min(trees) for trees in pool.trees])
     sums, sizes = np.zeros(len(pool)), np.zeros(len(pool))
     for part in row_ranges(len(target)):
         span = slice(part.start, part.stop)
         holds = rule_columns(pool.rules, binning, binning.encode(rows.table, part))
         for tree in np.unique(first):
-            counts = weights[span] * bootstrap_counts(seed, int(tree), part.start, len(part))
+            counts = weights[span] * bootstrap_counts(seed, int(tree), numbers[span])
             of_tree = np.flatnonzero(first == tree)
             sums[of_tree] += holds[of_tree] @ (counts * target[span])
             sizes[of_tree] += holds[of_tree] @ counts
