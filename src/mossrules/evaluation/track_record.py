@@ -62,6 +62,7 @@ from mossrules.model.track_record import (
     TrackRecord,
     wilson,
 )
+from mossrules.statistics import Statistics
 
 __all__ = ["track_record"]
 
@@ -350,7 +351,10 @@ def _records_of(work: _Refits, done: Sequence[Refit | str], settings: _Settings)
             settings=settings,
         )
         rows = work.of_outcome(work.rows, label)
-        base = one.base(fitted, rows)
+        # What is observed does not depend on how much a class counts in the fit.
+        weighed = work.rows.class_weight is not None
+        plain = replace(work.rows, class_weight=None) if weighed else work.rows
+        base = one.base(fitted, rows, work.of_outcome(plain, label) if weighed else rows)
         distinct = [len(np.unique(train)) for train, _ in work.splits]
         records[label] = replace(
             one.record(table, offsets, base),
@@ -369,6 +373,7 @@ class _Base:
     coverage: FloatArray
     n: IntArray
     means: FloatArray
+    events: IntArray  # of classes, rows that have the outcome
     deviation: float  # of the target
 
 
@@ -382,23 +387,25 @@ class _Outcome:
     stretch: float
     settings: _Settings
 
-    def base(self, fitted: FittedRules, rows: Rows) -> _Base:
-        """Count the rows of each rule."""
+    def base(self, fitted: FittedRules, rows: Rows, observed: Rows) -> _Base:
+        """Count the rows of each rule, and what is observed on them."""
         k = len(self.rules)
         deviation = fitted.candidates.statistics.target_scale
         if k == 0:
-            return _Base(np.empty(0), np.empty(0, np.int64), np.empty(0), deviation)
+            nothing = np.empty(0, np.int64)
+            return _Base(np.empty(0), nothing, np.empty(0), nothing, deviation)
         count = partial(
             count_again, fitted.candidates, _places(fitted), n_jobs=self.settings.n_jobs
         )
-        statistics = counted = count(rows).statistics
-        if rows.is_weighted:  # numbers of rows, beside shares and means of their weight
-            counted = count(replace(rows, sample_weight=None)).statistics
-        means = statistics.target_mean + statistics.target_scale * statistics.values
+        statistics = count(rows).statistics
+        seen = counted = statistics if observed is rows else count(observed).statistics
+        if observed.is_weighted:  # numbers of rows, beside shares and means of their weight
+            counted = count(replace(observed, sample_weight=None)).statistics
         return _Base(
             statistics.support / statistics.n,
             np.rint(counted.support).astype(np.int64),
-            means,
+            _means(seen),
+            np.rint(counted.support * _means(counted)).astype(np.int64),
             deviation,
         )
 
@@ -449,7 +456,7 @@ class _Outcome:
                     coverage=float(base.coverage[i]),
                     n=int(base.n[i]),
                     mean=float(base.means[i]),
-                    events=round(base.n[i] * base.means[i]) if of_classes else None,
+                    events=int(base.events[i]) if of_classes else None,
                 )
             )
         return records
@@ -542,6 +549,11 @@ class _Outcome:
             other_side=_mean(other_side),
             undecided=NAN if threshold is None else _mean(other_side >= UNDECIDED),
         )
+
+
+def _means(statistics: Statistics) -> FloatArray:
+    """Return the mean target of the rows of each rule."""
+    return statistics.target_mean + statistics.target_scale * statistics.values
 
 
 def _keys(rules: RuleSet) -> tuple[Hashable, ...]:
