@@ -15,7 +15,9 @@ def described(ruleset):
     """Return each rule as a list of conditions in words and numbers, by column."""
     content = json.loads(ruleset.to_json())
     features = {each["name"]: each for each in content["features"]}
-    return [[_condition(each, features) for each in rule["conditions"]] for rule in content["rules"]]  # noqa: E501
+    return [
+        [_condition(each, features) for each in rule["conditions"]] for rule in content["rules"]
+    ]
 
 
 def _condition(condition, features):
@@ -33,8 +35,9 @@ def _condition(condition, features):
     last = len(cuts) + 1
     if kind == "ordered":
         ends = [-1.0, *cuts, float(len(feature["levels"]))]
-        span = range(int(ends[low - 1]) + 1, min(int(ends[high or last]), len(feature["levels"]) - 1) + 1)  # noqa: E501
-        found["levels"] = {str(feature["levels"][rank]) for rank in span}
+        ranks = enumerate(feature["levels"])
+        above, most = ends[low - 1], ends[high or last]
+        found["levels"] = {str(level) for rank, level in ranks if above < rank <= most}
     else:
         found["bounds"] = [cuts[low - 2]] * (low > 1) + ([cuts[high - 1]] if high else [])
     return found
@@ -54,10 +57,11 @@ def _apart(a, b):
     total = Fraction(int(a.get("missing") != b.get("missing")))
     if "levels" in a:
         union = a["levels"] | b["levels"]
-        return total + (Fraction(len(union - (a["levels"] & b["levels"])), len(union)) if union else 0)  # noqa: E501
+        return total + Fraction(len(a["levels"] ^ b["levels"]), max(1, len(union)))
     if "bounds" in a:
         cuts = sorted(set(a["cuts"]) | set(b["cuts"]))
-        steps = sum(abs(cuts.index(x) - cuts.index(y)) for x, y in zip(a["bounds"], b["bounds"], strict=True))  # noqa: E501
+        bounds = zip(a["bounds"], b["bounds"], strict=True)
+        steps = sum(abs(cuts.index(x) - cuts.index(y)) for x, y in bounds)
         total += Fraction(steps, max(1, len(cuts) - 1))
     return total
 

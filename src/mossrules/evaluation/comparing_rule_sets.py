@@ -294,10 +294,13 @@ def _rest(
 def _rules(ruleset: RuleSet, coverage: FloatArray | None) -> tuple[OneRule, ...]:
     """Return all rules of a rule set; `coverage` is that in the rows of X."""
     here = [None] * len(ruleset) if coverage is None else coverage.tolist()
+    record = ruleset.track_record
+    found = [None] * len(ruleset) if record is None else [each.found for each in record.rules]
     columns = zip(
-        ruleset.texts, ruleset.weights.tolist(), ruleset.support.tolist(), here, strict=True
+        ruleset.texts, ruleset.weights.tolist(), ruleset.support.tolist(), here, found, strict=True
     )
-    return tuple(OneRule(place, *each) for place, each in enumerate(columns))
+    refits = None if record is None else record.refits
+    return tuple(OneRule(place, *each, refits) for place, each in enumerate(columns))
 
 
 def _conditions(old: RuleSet, i: int, new: RuleSet, j: int) -> tuple[ConditionChange, ...]:

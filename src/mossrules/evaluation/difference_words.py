@@ -106,7 +106,11 @@ def words_on_coverage(comparison: RuleSetComparison) -> str:
     """Return what effects and coverage are of."""
     effect = "log-odds" if comparison.link == "logit" else "units of the target"
     where = "the training rows of its analysis" if comparison.rows is None else "the rows compared"
-    return f"Effects are in {effect}; coverage is the share of {where} on which a rule holds."
+    words = f"Effects are in {effect}; coverage is the share of {where} on which a rule holds."
+    alone = [rule for each in comparison.outcomes for rule in (*each.gone, *each.new)]
+    if any(rule.found is not None for rule in alone):
+        words += " Found: how many refits of its own analysis have the rule."
+    return words
 
 
 def figures(comparison: RuleSetComparison, outcome: OutcomeComparison) -> list[Figure]:
@@ -209,14 +213,14 @@ class _Lines:
 
     def alone(self, title: str, meaning: str, rules: Sequence[OneRule]) -> Section:
         """Return a section of rules without a partner."""
-        lines = (
-            Line(
-                ((self._shown[rule.effect],), (self._coverage(rule),)),
-                (Part(one_line(rule.text)),),
-            )
-            for rule in rules
-        )
-        return Section(title, meaning, ("effect", "coverage"), tuple(lines))
+        known = any(rule.found is not None for rule in rules)
+        headings = ("effect", "coverage", *(["found"] if known else []))
+        return Section(title, meaning, headings, tuple(self._alone(rule, known) for rule in rules))
+
+    def _alone(self, rule: OneRule, known: bool) -> Line:
+        found = [(f"{rule.found} of {rule.refits}",)] if known else []
+        cells = ((self._shown[rule.effect],), (self._coverage(rule),), *found)
+        return Line(cells, (Part(one_line(rule.text)),))
 
     def _pair(self, pair: RulePair, apart: bool) -> Line:
         effects = dict.fromkeys(self._shown[each.effect] for each in (pair.old, pair.new))

@@ -49,6 +49,8 @@ class OneRule:
     effect: float  #: what it adds to the prediction, for classes to the log-odds
     training_coverage: float  #: share of its own training rows where it holds
     coverage: float | None = None  #: share of the rows of X where it holds
+    found: int | None = None  #: refits of its own analysis that found it, by its track record
+    refits: int | None = None  #: of how many
 
 
 @dataclass(frozen=True)
