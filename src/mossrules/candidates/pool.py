@@ -134,11 +134,12 @@ class CandidatePool:
         maximum = check_integer("max_candidates", maximum)
         return replace(self, rules=self.rules[:maximum], trees=self.trees[:maximum])
 
-    def including(self, rules: Iterable[Rule]) -> CandidatePool:
-        """Return the pool with more rules, found in no tree unless they are there already."""
+    def including(self, rules: Iterable[Rule], found: CandidatePool | None = None) -> CandidatePool:
+        """Return the pool with more rules, in the trees that they have in `found`, or in none."""
         members = dict(zip(self.rules, self.trees, strict=True))
+        known = {} if found is None else dict(zip(found.rules, found.trees, strict=True))
         for rule in rules:
-            members.setdefault(rule, frozenset())
+            members.setdefault(rule, known.get(rule, frozenset()))
         return self if len(members) == len(self) else self._with(members.items())
 
     def merge(self, groups: Sequence[Sequence[int]]) -> CandidatePool:

@@ -16,7 +16,7 @@ counted, never looked at one by one, so that files and clusters serve as well as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -58,13 +58,14 @@ def simplify_pool(
 
 
 def merge_equivalent(
-    pool: CandidatePool, overlaps: Overlaps, total: int
+    pool: CandidatePool, overlaps: Overlaps, total: int, kept: Sequence[Rule] = ()
 ) -> tuple[CandidatePool, Overlaps]:
     """Return the pool after the third step, and the overlaps of its rules, from those before.
 
-    `total` is the weight of all rows, in the units of the overlaps.
+    `total` is the weight of all rows, in the units of the overlaps. Rules of the pool in `kept` all
+    stay, and stand for others.
     """
-    stands = _equivalent(pool, overlaps, total)
+    stands = _equivalent(pool, overlaps, total, frozenset(kept))
     merged = pool.replaced({rule: pool.rules[stands[i]] for i, rule in enumerate(pool.rules)})
     position = {rule: number for number, rule in enumerate(pool.rules)}
     return merged, overlaps.take(np.array([position[rule] for rule in merged.rules]))
@@ -193,7 +194,9 @@ def _reading(condition: Condition) -> tuple[object, ...]:
 # --- the third step -------------------------------------------------------------------------------
 
 
-def _equivalent(pool: CandidatePool, overlaps: Overlaps, total: int) -> IntArray:
+def _equivalent(
+    pool: CandidatePool, overlaps: Overlaps, total: int, kept: frozenset[Rule]
+) -> IntArray:
     """Return for each rule the position of the simplest one that tells the same rows apart.
 
     Rules of the same rows, and of the opposite ones, are columns that differ by a factor once they
@@ -203,7 +206,8 @@ def _equivalent(pool: CandidatePool, overlaps: Overlaps, total: int) -> IntArray
     sizes = np.diagonal(N)
     same = (sizes == N) & (sizes[:, None] == N)
     opposite = (N == 0) & (sizes + sizes[:, None] == total)
-    by_form = np.array(sorted(range(len(pool)), key=lambda i: form(pool.rules[i])))
+    own = np.array([rule in kept for rule in pool.rules], dtype=bool)
+    by_form = np.array(sorted(range(len(pool)), key=lambda i: (not own[i], form(pool.rules[i]))))
     # In the fixed order of rules, the first that is like a rule: argmax finds the first True.
     first = (same | opposite)[:, by_form].argmax(axis=1)
-    return np.asarray(by_form[first], dtype=np.int64)
+    return np.where(own, np.arange(len(pool)), by_form[first]).astype(np.int64)
