@@ -79,6 +79,11 @@ TIME_LIMIT: Final = 60.0
 FRONTIER_POINTS: Final = 50
 FRONTIER_GAP: Final = 0.01
 
+# --- staying near an approved rule set ------------------------------------------------------------
+
+# Of the approved rules, where `near` is given without a share: one rule in five may make room.
+KEPT_SHARE: Final = 0.8
+
 # --- recurrence -------------------------------------------------------------------------------
 
 # When two rules are the same: where they read the same. A person compares what is printed, and by

@@ -281,7 +281,7 @@ class MossEstimator(RuleEstimator):
 
     def near_frontier(
         self,
-        gap: float = 0.0,
+        gap: float | None = None,
         *,
         time_budget: float | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -293,8 +293,8 @@ class MossEstimator(RuleEstimator):
 
         Parameters
         ----------
-        gap : float, default=0
-            Largest optimality gap of each point; with a larger one, points may be passed over.
+        gap : float, optional
+            Largest optimality gap at each number of rules; by default that of the model.
         time_budget : float, optional
             Seconds for all points together.
         checkpoint, progress

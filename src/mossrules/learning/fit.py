@@ -27,9 +27,11 @@ from mossrules.constraints.compile import check_constraints
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.rows import Rows, read_rows
 from mossrules.exceptions import InvalidParameter, InvalidTable, SolveLimitWarning, warn_user
+from mossrules.frontier.near import NearFrontier
 from mossrules.frontier.points import FrontierPoint
 from mossrules.frontier.result import Frontier
 from mossrules.frontier.sweep import solve_frontier
+from mossrules.learning.near import check_keep, keep_approved, near_frontier_of, near_sentence
 from mossrules.learning.stability_levels import (
     AUTO,
     Stability,
@@ -50,6 +52,7 @@ from mossrules.solver.result import Solution, Status
 from mossrules.statistics import Statistics
 
 if TYPE_CHECKING:
+    from mossrules.candidates.approved import ApprovedRules
     from mossrules.learning.objective import Objective
     from mossrules.model.ruleset import RuleSet
     from mossrules.solver.problems.selection import SelectionProblem
@@ -105,6 +108,8 @@ class Settings:
     time_limit: float | None = defaults.TIME_LIMIT
     refit: bool = True
     constraints: Any = None
+    near: ApprovedRules | None = None
+    keep: float | None = None  # share of the rules in `near`; None is the default
     search: Mapping[str, Any] = field(default_factory=dict)
     target: str | None = None  # name of the target's column, for people to read
     n_jobs: int | None = None
@@ -163,6 +168,11 @@ class FittedRules:
             return None
         return floor_in_words(self.problem, self.candidates.pool.n_trees, self.solution.support)
 
+    @property
+    def near_sentence(self) -> str | None:
+        """How many approved rules are kept, in plain words; None where none are approved."""
+        return near_sentence(self)
+
     # --- the trade-off --------------------------------------------------------------------------
 
     def frontier(
@@ -205,18 +215,29 @@ class FittedRules:
             floors = stability_floors(self.problem)[:points]
         return solve_floors(self.problem, floors, self.settings, gap, **how)
 
+    def near_frontier(self, gap: float | None = None, **how: Any) -> NearFrontier:
+        """Return what it costs to keep more approved rules; `how` is as in `solve_frontier`."""
+        gap = self.settings.gap if gap is None else gap
+        return near_frontier_of(
+            self, lambda problem, floors: solve_floors(problem, floors, self.settings, gap, **how)
+        )
+
     def at(
         self,
         *,
         stability: Stability | None = None,
         index: int | None = None,
         max_loss: float | None = None,
+        keep: float | None = None,
         frontier: Frontier | None = None,
         watch: Callable[[Snapshot], object] | None = None,
     ) -> FittedRules:
         """Return what is chosen at another point of the trade-off, among the same candidates."""
-        if sum(value is not None for value in (stability, index, max_loss)) != 1:
-            raise InvalidParameter("Give exactly one of stability, index and max_loss.")
+        if sum(value is not None for value in (stability, index, max_loss, keep)) != 1:
+            raise InvalidParameter("Give exactly one of stability, index, max_loss and keep.")
+        if keep is not None:
+            check_keep(keep, self.settings.near)
+            return choose_rules(self.candidates, self.settings.but(keep=keep), watch=watch)
         if stability is not None:
             settings = self.settings.but(stability=stability)
             settings.check()
@@ -370,7 +391,9 @@ def build_problem(candidates: Candidates, settings: Settings) -> SelectionProble
         gamma=settings.gamma,
         constraints=settings.constraints,
     )
-    return problem if settings.floor == "sum" else problem.with_floor(settings.floor)
+    if settings.floor == "sum":
+        return problem
+    return keep_approved(problem.with_floor(settings.floor), candidates, settings)
 
 
 def choose_rules(
@@ -391,6 +414,11 @@ def choose_rules(
     """
     problem = build_problem(candidates, settings) if problem is None else problem
     if problem is None:
+        if settings.near is not None:
+            warn_user(
+                "There is nothing to learn from these rows, so no approved rule is kept.",
+                UserWarning,
+            )
         solution = settings.objective.null_solution(candidates)
     else:
         settings = _with_stability(settings, find_stability)

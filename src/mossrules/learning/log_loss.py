@@ -26,11 +26,18 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 
-from mossrules._typing import BoolArray, FloatArray, IntArray
+from mossrules._typing import FloatArray, IntArray
 from mossrules.constraints.compile import apply_constraints, check_constraints
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.objective import Objective, Score, no_rules
-from mossrules.learning.tidy import drop_dependent, drop_idle, required_first
+from mossrules.learning.tidy import (
+    drop_dependent,
+    drop_idle,
+    exempt_rules,
+    importances,
+    required_first,
+    with_approved,
+)
 from mossrules.model.calibration import Calibration
 from mossrules.model.ruleset import RuleSet
 from mossrules.solver.problems.logistic import GAMMA_INFORMATION, LogisticProblem
@@ -48,6 +55,7 @@ __all__ = [
     "best_log_odds",
     "refit_log_odds",
     "share_log_odds",
+    "training_explained",
     "training_log_losses",
 ]
 
@@ -150,8 +158,7 @@ class LogLoss(Objective):
             return support, None
         if refit:
             if self.min_importance:
-                required = np.isin(support, problem.fixed_in)
-                support = self._tidy(patterns, support, problem.signs, required)
+                support = self._tidy(patterns, support, problem)
             log_odds = self._refitted(patterns, support, problem.signs)
         else:
             # The solver's ridge is on weights of columns v_i; on those of 0 and 1 it is 1/v_i^2.
@@ -173,25 +180,37 @@ class LogLoss(Objective):
         self,
         patterns: Patterns,
         chosen: IntArray,
-        signs: IntArray | None,
-        required: BoolArray,
+        problem: LogisticProblem,
     ) -> IntArray:
         """Return the chosen rules without those that others express and those that hardly count.
 
-        Those that constraints require stay, whatever they add.
+        Those that constraints require stay, whatever they add, and as many approved ones as the
+        problem asks for.
         """
+        signs = problem.signs
+        required, approved = (chosen[which] for which in exempt_rules(problem, chosen))
         support = self.with_direction(patterns.values, chosen)
         C = _centred_products(patterns.collapsed(support))
         w = refit_log_odds(patterns, support, signs).weights
-        counts = required_first(patterns.counts[support], np.isin(support, chosen[required]))
+        counts = required_first(patterns.counts[support], np.isin(support, approved))
+        counts = required_first(counts, np.isin(support, required))
         independent = drop_dependent(C, w, counts)
         kept, C = support[independent], C[np.ix_(independent, independent)]
 
         def fit(positions: IntArray) -> FloatArray:
             return self._refitted(patterns, kept[positions], signs).weights
 
-        tidy = kept[drop_idle(C, patterns.n, fit, self.min_importance)[0]]
-        return np.union1d(tidy, chosen[required])
+        tidy = np.union1d(kept[drop_idle(C, patterns.n, fit, self.min_importance)[0]], required)
+
+        def sizes(some: IntArray) -> FloatArray:
+            w = refit_log_odds(patterns, some, signs).weights
+            return importances(_centred_products(patterns.collapsed(some)), w, patterns.n)
+
+        return with_approved(tidy, approved, problem.min_approved, sizes)
+
+    def training_fit(self, candidates: Candidates, rules: RuleSet) -> float:
+        """Return the share of the log-loss on the training rows that rules explain."""
+        return training_explained(candidates, rules)
 
     def score(
         self,
@@ -333,6 +352,19 @@ def platt(left_out: FloatArray, rows: FloatArray) -> tuple[float, float]:
         return float(x[0]), float(x[1])
     # Rules that say nothing about rows left out: little more than the share of the class.
     return MIN_SLOPE, float(logit(totals[0] / totals.sum()))
+
+
+def training_explained(candidates: Candidates, rules: RuleSet) -> float:
+    """Return the share of the log-loss that a rule set of candidates explains, from patterns."""
+    patterns = candidates.patterns
+    if patterns is None:
+        return 1.0  # all rows are of one class
+    places = {rule: place for place, rule in enumerate(candidates.pool.rules)}
+    chosen = patterns.collapsed(np.array([places[rule] for rule in rules.rules], dtype=np.int64))
+    eta = chosen.active(np.arange(chosen.m)) @ rules.weights + rules.intercept
+    loss = chosen.positives @ np.logaddexp(0.0, -eta) + chosen.negatives @ np.logaddexp(0.0, eta)
+    totals = np.array([chosen.positives.sum(), chosen.negatives.sum()])
+    return 1.0 + float(loss / np.sum(totals * np.log(totals / totals.sum())))
 
 
 def training_log_losses(codes: IntArray, probabilities: FloatArray) -> tuple[float, float]:

@@ -125,6 +125,10 @@ class Objective(ABC):
         """Return the chosen rules with the effect of each, in the units people read."""
 
     @abstractmethod
+    def training_fit(self, candidates: Candidates, rules: RuleSet) -> float:
+        """Return how well a rule set of candidates fits the training rows, at most 1."""
+
+    @abstractmethod
     def score(
         self,
         candidates: Candidates,

@@ -19,10 +19,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from sklearn.metrics import mean_squared_error, r2_score
 
-from mossrules._typing import BoolArray, FloatArray, IntArray
+from mossrules._typing import FloatArray, IntArray
 from mossrules.constraints.compile import apply_constraints, check_constraints
 from mossrules.learning.objective import Objective, Score, no_rules
-from mossrules.learning.tidy import drop_dependent, drop_idle, required_first
+from mossrules.learning.tidy import (
+    drop_dependent,
+    drop_idle,
+    exempt_rules,
+    importances,
+    required_first,
+    with_approved,
+)
 from mossrules.model.ruleset import RuleSet
 from mossrules.solver.kernels.linalg import signed_weights, solve_in_order
 from mossrules.solver.problems.squared import Problem
@@ -196,8 +203,7 @@ class SquaredError(Objective):
         """Return the rules that stay, their weights and the intercept."""
         signs = None if problem is None else problem.signs
         if self.min_importance:
-            required = np.isin(support, () if problem is None else problem.fixed_in)
-            support = self._tidy(statistics, support, signs, required)
+            support = self._tidy(statistics, support, problem)
         ridge = self._ridge(statistics, support, signs)
         return support, *refit_weights(statistics, support, signs, ridge)
 
@@ -205,17 +211,20 @@ class SquaredError(Objective):
         self,
         statistics: Statistics,
         chosen: IntArray,
-        signs: IntArray | None,
-        required: BoolArray,
+        problem: SelectionProblem | None,
     ) -> IntArray:
         """Return the chosen rules without those that others express and those that hardly count.
 
-        Those that constraints require stay, whatever they add.
+        Those that constraints require stay, whatever they add, and as many approved ones as the
+        problem asks for.
         """
+        signs = None if problem is None else problem.signs
+        required, approved = (chosen[which] for which in exempt_rules(problem, chosen))
         support = self.with_direction(statistics.values, chosen)
         C, _ = _products(statistics, support)
         w, _ = refit_weights(statistics, support, signs)
-        counts = required_first(statistics.counts[support], np.isin(support, chosen[required]))
+        counts = required_first(statistics.counts[support], np.isin(support, approved))
+        counts = required_first(counts, np.isin(support, required))
         kept = support[drop_dependent(C, w, counts)]
 
         def fit(positions: IntArray) -> FloatArray:
@@ -223,14 +232,23 @@ class SquaredError(Objective):
             return refit_weights(statistics, some, signs, self._ridge(statistics, some, signs))[0]
 
         C, _ = _products(statistics, kept)
-        tidy = kept[drop_idle(C, statistics.n, fit, self.min_importance)[0]]
-        return np.union1d(tidy, chosen[required])
+        tidy = np.union1d(kept[drop_idle(C, statistics.n, fit, self.min_importance)[0]], required)
+
+        def sizes(some: IntArray) -> FloatArray:
+            w, _ = refit_weights(statistics, some, signs)
+            return importances(_products(statistics, some)[0], w, statistics.n)
+
+        return with_approved(tidy, approved, 0 if problem is None else problem.min_approved, sizes)
 
     def _ridge(self, statistics: Statistics, support: IntArray, signs: IntArray | None) -> float:
         if self.refit_ridge == "auto" and len(support):
             return best_ridge(statistics, support, signs)
         given = self.refit_ridge
         return given if isinstance(given, float | int) else REFIT_RIDGE
+
+    def training_fit(self, candidates: Candidates, rules: RuleSet) -> float:
+        """Return R2 on the training rows."""
+        return training_r2(candidates, rules)
 
     def score(
         self,

@@ -32,6 +32,7 @@ __all__ = [
     "count_untied",
     "default_stability",
     "effective_max_rules",
+    "exempt_in_words",
     "floor_in_words",
     "method_for",
     "read_shares",
@@ -134,17 +135,23 @@ def floor_in_words(problem: SelectionProblem, n_trees: int, chosen: IntArray) ->
     """Return how often each of the chosen rules was found, where the floor is on each rule.
 
     Of the rules themselves, as a floor may be far below them, and a report shows points without
-    it. Rules that were required are exempt; None where there are no others.
+    it. Rules that were required or approved are exempt; None where there are no others.
     """
-    others = np.setdiff1d(chosen, problem.fixed_in)
+    others = np.setdiff1d(chosen, (*problem.fixed_in, *problem.approved))
     if problem.floor == "sum" or len(others) == 0:
         return None
     least = int(problem.counts[others].min())
     # In whole numbers, and rounded down: the sentence must not say more than is true.
     share = (1000 * least // n_trees) / 10.0 or (100_000 * least // n_trees) / 1000.0
-    fixed = problem.counts[list(problem.fixed_in)]
-    those = "Every rule that was not required" if (fixed < least).any() else "Every rule"
+    those = f"Every rule{exempt_in_words(problem, chosen, least)}"
     return f"{those} was found in at least {share:g} % of the trees."
+
+
+def exempt_in_words(problem: SelectionProblem, chosen: IntArray, least: int) -> str:
+    """Return which rules may be in fewer trees, where some of those are."""
+    kinds = {"required": problem.fixed_in, "approved": np.intersect1d(chosen, problem.approved)}
+    rarer = [kind for kind, rules in kinds.items() if (problem.counts[list(rules)] < least).any()]
+    return f" that was not {' or '.join(rarer)}" if rarer else ""
 
 
 def stability_floors(problem: SelectionProblem) -> IntArray:

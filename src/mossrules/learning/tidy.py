@@ -16,13 +16,24 @@ fitted stays as it was, so that only the ridge knows of the difference.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.solver.kernels.linalg import solve_in_order
 
-__all__ = ["drop_dependent", "drop_idle", "importances", "required_first"]
+if TYPE_CHECKING:
+    from mossrules.solver.problems.selection import SelectionProblem
+
+__all__ = [
+    "drop_dependent",
+    "drop_idle",
+    "exempt_rules",
+    "importances",
+    "required_first",
+    "with_approved",
+]
 
 # A column counts as a combination of others when less than this share of its square is left; sums
 # over rows are exact up to about 1e-12 of it.
@@ -54,6 +65,32 @@ def drop_dependent(C: FloatArray, w: FloatArray, counts: IntArray) -> IntArray:
 def required_first(counts: IntArray, required: BoolArray) -> IntArray:
     """Return counts with which `drop_dependent` keeps the required rules before all others."""
     return np.where(required, counts.max(initial=0) + 1, counts)
+
+
+def exempt_rules(problem: SelectionProblem | None, chosen: IntArray) -> tuple[BoolArray, BoolArray]:
+    """Return which of the chosen rules constraints require, and which were approved before."""
+    required, approved = ((), ()) if problem is None else (problem.fixed_in, problem.approved)
+    return np.isin(chosen, required), np.isin(chosen, approved)
+
+
+def with_approved(
+    tidy: IntArray,
+    approved: IntArray,
+    min_approved: int,
+    sizes: Callable[[IntArray], FloatArray],
+) -> IntArray:
+    """Return tidy rules with as many approved ones as there have to be, ascending.
+
+    `approved` are all that were chosen. Those come back first that move predictions most beside the
+    others; `sizes` returns how far rules at some positions do.
+    """
+    left = np.setdiff1d(approved, tidy)
+    n_missing = min_approved - (len(approved) - len(left))
+    if n_missing <= 0:
+        return tidy
+    together = np.union1d(tidy, left)
+    size = sizes(together)[np.isin(together, left)]
+    return np.union1d(tidy, left[np.argsort(-size, kind="stable")[:n_missing]])
 
 
 def _circuit(C: FloatArray, columns: list[int]) -> FloatArray | None:

@@ -35,6 +35,7 @@ HORIZONTAL: dict[FloorKind, str] = {
     "each": "least tree frequency $H_1$ (tree count of the least frequent rule)",
 }
 SCORES: dict[FloorKind, str] = {"sum": "stability score", "each": "least tree frequency"}
+KEPT = "approved rules that are kept"
 BLUE = PALETTE["blue"]
 RING = {"color": "black", "markersize": 9.5, "fillstyle": "none", "zorder": 5}
 STYLES: dict[Kind, dict[str, Any]] = {
@@ -134,6 +135,7 @@ class FrontierDisplay:
     max_stability: int  #: of any selection
     complete: bool  #: whether no point is missing
     floor: FloorKind = "sum"  #: what the stability score is of: the "sum" of counts, or "each"
+    n_approved: int | None = None  #: where the stability score counts how many of these are kept
     largest_stability = Renamed("max_stability")
 
     # --- data -----------------------------------------------------------------------------------
@@ -144,6 +146,8 @@ class FrontierDisplay:
         frontier: Frontier,
         approximate: Frontier | None = None,
         solutions: Solutions | None = None,
+        *,
+        n_approved: int | None = None,
     ) -> FrontierDisplay:
         """Return the display of a frontier.
 
@@ -156,9 +160,13 @@ class FrontierDisplay:
             Another frontier of the same problem, whose points are drawn as approximate.
         solutions
             Solutions of the same problem to mark: one, several, or either by name.
+        n_approved
+            How many rules were approved, where the frontier is that of a `NearFrontier`.
         """
         _check_frontiers(frontier, approximate)
         marks = [*_points(frontier), *_open_gaps(frontier), *_dominated(frontier)]
+        if n_approved is not None:  # which is no stability
+            marks = [each for each in marks if each.mark != "stability only"]
         if approximate is not None:
             marks += [Mark.of(frontier, each, "approximate") for each in approximate.points]
         for name, each in _by_name(solutions):
@@ -167,7 +175,8 @@ class FrontierDisplay:
             raise InvalidParameter("The frontier has no points; solve for at least one target.")
         order = get_args(Kind)
         marks.sort(key=lambda each: order.index(each.mark))
-        return cls(tuple(marks), frontier.max_stability, frontier.complete, frontier.floor)
+        largest = frontier.max_stability if n_approved is None else n_approved
+        return cls(tuple(marks), largest, frontier.complete, frontier.floor, n_approved)
 
     @classmethod
     def from_estimator(
@@ -237,7 +246,7 @@ class FrontierDisplay:
         }
         finish(
             self.ax_,
-            x=HORIZONTAL[self.floor],
+            x=HORIZONTAL[self.floor] if self.n_approved is None else KEPT,
             y=vertical[loss],
         )
         return self
@@ -286,7 +295,8 @@ class FrontierDisplay:
             return share * percent
 
         shares = self.ax_.secondary_xaxis("top", functions=(to_share, from_share))
-        shares.set_xlabel(f"% of the maximum {SCORES[self.floor]}")
+        score = f"maximum {SCORES[self.floor]}" if self.n_approved is None else "approved rules"
+        shares.set_xlabel(f"% of the {score}")
 
 
 # --- marks --------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from mossrules.candidates.thresholds import readable
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
 from mossrules.evaluation.agreement import Identity
 from mossrules.learning.fit import FittedRules
-from mossrules.learning.stability_levels import floor_in_words
+from mossrules.learning.stability_levels import exempt_in_words, floor_in_words
 from mossrules.model import RuleSet
 from mossrules.solver import Solution, Status
 from mossrules.solver.problems.selection import FloorKind, SelectionProblem
@@ -184,7 +184,9 @@ def _certificate_sentences(
     if problem is None:  # without candidates there is one set, that of no rules
         yield _proof(solution, fitted.settings.max_rules, "")
         return
-    limits = " that meets the constraints" if fitted.settings.constraints else ""
+    asked = ["meets the constraints"] if fitted.settings.constraints else []
+    asked += [f"keeps {problem.min_approved} approved rules"] if problem.min_approved else []
+    limits = f" that {' and '.join(asked)}" if asked else ""
     yield _proof(solution, problem.max_rules, limits)
     if len(solution.support) == 0:
         return
@@ -196,7 +198,7 @@ def _certificate_sentences(
         if sentence is not None:
             yield sentence
         if solution.stability:
-            yield _equally_stable(problem, n_trees, solution.stability)
+            yield _equally_stable(problem, n_trees, solution)
     chosen, left_out = len(solution.support), len(solution.support) - len(rule_set)
     if left_out:
         why = (
@@ -230,11 +232,12 @@ def _proof(solution: Solution, max_rules: int, limits: str) -> str:
     )
 
 
-def _equally_stable(problem: SelectionProblem, n_trees: int, least: int) -> str:
-    """Return what a set must have to be as stable as one whose rarest rule is in `least` trees."""
+def _equally_stable(problem: SelectionProblem, n_trees: int, solution: Solution) -> str:
+    """Return what a set must have to be as stable as one whose rarest rule is in as few trees."""
     # In trees, as a share that is rounded would allow too few sets or too many.
-    fixed = problem.counts[list(problem.fixed_in)]
-    but = ", those that were required aside," if (fixed < least).any() else ""
+    least = solution.stability
+    exempt = exempt_in_words(problem, solution.support, least).replace("was not", "were")
+    but = f", those{exempt} aside," if exempt else ""
     return (
         f"An equally stable set is one whose rules{but} were each found in at least {least:,} of "
         f"the {n_trees:,} trees."
