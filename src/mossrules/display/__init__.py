@@ -10,6 +10,7 @@ from mossrules.display.plots.evaluation import ComparisonDisplay, EvaluationDisp
 from mossrules.display.plots.frontier import FrontierDisplay
 from mossrules.display.plots.rules import ImportanceDisplay, RulesDisplay
 from mossrules.display.plots.structure import StructureDisplay
+from mossrules.display.plots.track_record import TrackRecordDisplay
 from mossrules.display.plots.trust import TrustDisplay
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "ImportanceDisplay",
     "RulesDisplay",
     "StructureDisplay",
+    "TrackRecordDisplay",
     "TrustDisplay",
 ]

@@ -2,7 +2,8 @@
 
 All refits and folds are made here: `folds.py` assigns rows to folds and runs them, with progress,
 for `comparison.py` (whose checkpoint is `record.py`) and `trade_off.py`; `assess.py` makes refits,
-`trust.py` has the measures of the trust table, and `assessment.py` is that table. Agreement is
+`trust.py` has the measures of the trust table, and `assessment.py` is that table;
+`track_record.py` repeats the analysis of one fitted model. Agreement is
 defined once, in `agreement.py`. Methods are asked for no more than `learning/method.py` says.
 
 `comparing_rule_sets.py` puts two rule sets side by side: `rule_pairs.py` says which rule stands for
@@ -26,7 +27,9 @@ from mossrules.evaluation.differences import (
 from mossrules.evaluation.folds import EvaluationProgress
 from mossrules.evaluation.frontier_evaluation import EvaluatedPoint, FoldPoint, FrontierEvaluation
 from mossrules.evaluation.results import Evaluation, MethodFold, MethodSummary
+from mossrules.evaluation.track_record import track_record
 from mossrules.evaluation.trade_off import evaluate_frontier
+from mossrules.model.track_record import PeopleRanges, RuleRecord, TrackRecord
 
 __all__ = [
     "Assessment",
@@ -41,13 +44,17 @@ __all__ = [
     "MethodTrust",
     "OneRule",
     "OutcomeComparison",
+    "PeopleRanges",
     "PredictionAgreement",
     "RulePair",
+    "RuleRecord",
     "RuleSetComparison",
+    "TrackRecord",
     "assess",
     "compare_rule_sets",
     "evaluate",
     "evaluate_frontier",
+    "track_record",
 ]
 
 __getattr__ = old_names(__name__, {"LearnerFold": "MethodFold", "LearnerSummary": "MethodSummary"})
