@@ -22,6 +22,7 @@ from mossrules.exceptions import InvalidParameter
 
 if TYPE_CHECKING:
     from mossrules.candidates.codes import EncodedTable
+    from mossrules.data.chunks import Progress
 
 __all__ = ["LEAST_TREES", "agreement_of_forests", "find_pool"]
 
@@ -38,19 +39,28 @@ MOST_WORK = 400_000_000
 BATCH = 100  # numbers of trees are multiples of this
 
 
-def find_pool(source: Generator, data: EncodedTable, **how: Any) -> CandidatePool:
-    """Return the rules of a source with their counts; `how` is that of its `paths`."""
-    if not isinstance(source.n_trees, str):
-        paths = source.paths(data, **how)
-        return CandidatePool.from_paths(paths, data.binning, source.n_trees, data.made_up_order)
+def find_pool(
+    source: Generator,
+    data: EncodedTable,
+    *,
+    inner_nodes: bool = False,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> CandidatePool:
+    """Return the rules of a source with their counts."""
+    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     if not isinstance(source, ForestGenerator):
-        raise InvalidParameter("n_trees is 'auto', which a source of given trees cannot have.")
-    found, most, wanted = FoundRules(data.binning), _most_trees(data), LEAST_TREES
+        if isinstance(source.n_trees, str):
+            raise InvalidParameter("n_trees is 'auto', which a source of given trees cannot have.")
+        paths = source.paths(data, inner_nodes=inner_nodes, **how)
+        return CandidatePool.from_paths(paths, data.binning, source.n_trees, data.made_up_order)
+    found, most = FoundRules(data.binning), _most_trees(data)
+    wanted = LEAST_TREES if isinstance(source.n_trees, str) else source.n_trees
     while found.n_trees < wanted:
-        further = wanted - found.n_trees
-        batch = replace(source, n_trees=further, first_tree=found.n_trees)
-        found.add(batch.paths(data, **how), further)
-        wanted = min(_trees_wanted(found.counts, found.n_trees), most)
+        batch = replace(source, n_trees=wanted - found.n_trees, first_tree=found.n_trees)
+        found.add_forest(batch.grow(data, **how), inner_nodes=inner_nodes)
+        if isinstance(source.n_trees, str):
+            wanted = min(_trees_wanted(found.counts, found.n_trees), most)
     return found.pool(data.made_up_order)
 
 

@@ -109,6 +109,67 @@ class Forest:
                     stack.append((2 * node + 2, (*path, Step(*split, goes_left=False))))
                     stack.append((2 * node + 1, (*path, Step(*split, goes_left=True))))
 
+    def distinct_paths(self, *, inner_nodes: bool = False) -> Iterator[tuple[IntArray, Path]]:
+        """Yield (trees, path) of each distinct path of `paths`.
+
+        Most paths are those of many trees: here each is made once, level by level. A path has a
+        number, by which the nodes that it leads to are put together.
+        """
+        n_nodes = self.feature.shape[1]
+        known: list[Path] = [()]  # by number
+        numbers = np.zeros((self.n_trees, 1), dtype=np.int64)  # of the nodes of a level; -1: none
+        while True:
+            n_level = numbers.shape[1]
+            first = n_level - 1
+            is_last = first >= n_nodes
+            there = numbers >= 0
+            splits = np.zeros_like(there)
+            if not is_last:
+                splits = there & (self.feature[:, first : first + n_level] >= 0)
+            ends = there & (~splits | inner_nodes)
+            yield from _trees_of_each(numbers, ends, known)
+            if not splits.any():
+                return
+            numbers, known = self._step_down(numbers, splits, first, known)
+
+    def _step_down(
+        self, numbers: IntArray, splits: BoolArray, first: int, known: list[Path]
+    ) -> tuple[IntArray, list[Path]]:
+        """Return the numbers of the paths to the nodes of the next level, and these paths."""
+        trees, nodes = np.nonzero(splits)
+        columns = (self.feature, self.low, self.width, self.has_missing)
+        at = [numbers[trees, nodes], *(each[trees, first + nodes] for each in columns)]
+        parts = np.stack([np.asarray(each, dtype=np.int64) for each in at])
+        # A key for each: the mixed-radix number of its parts.
+        radices = parts.max(axis=1) + 1
+        key = np.zeros(len(trees), dtype=np.int64)
+        for part, radix in zip(parts, radices, strict=True):
+            key = key * radix + part
+        firsts, which = np.unique(key, return_index=True, return_inverse=True)[1:]
+        paths: list[Path] = []
+        for number, *split, missing in parts[:, firsts].T.tolist():
+            for goes_left in (True, False):
+                step = Step(*split, has_missing=bool(missing), goes_left=goes_left)
+                paths.append((*known[number], step))
+        below = np.full((len(numbers), 2 * numbers.shape[1]), -1, dtype=np.int64)
+        below[trees, 2 * nodes] = 2 * which
+        below[trees, 2 * nodes + 1] = 2 * which + 1
+        return below, paths
+
+
+def _trees_of_each(
+    numbers: IntArray, ends: BoolArray, known: list[Path]
+) -> Iterator[tuple[IntArray, Path]]:
+    """Yield the trees of each path that ends on a level; that to the root says nothing."""
+    trees, nodes = np.nonzero(ends)
+    if known == [()] or not len(trees):
+        return
+    ended = numbers[trees, nodes]
+    order = np.argsort(ended, kind="stable")
+    found, starts = np.unique(ended[order], return_index=True)
+    for number, of_path in zip(found.tolist(), np.split(trees[order], starts[1:]), strict=True):
+        yield of_path, known[number]
+
 
 def grow_forest(
     data: EncodedTable,
@@ -398,7 +459,13 @@ class ForestGenerator:
         progress: Progress | None = None,
     ) -> Iterator[tuple[int, Path]]:
         """Grow the forest and yield its paths."""
-        forest = grow_forest(
+        return self.grow(data, n_jobs=n_jobs, progress=progress).paths(inner_nodes=inner_nodes)
+
+    def grow(
+        self, data: EncodedTable, *, n_jobs: int = 1, progress: Progress | None = None
+    ) -> Forest:
+        """Return the trees."""
+        return grow_forest(
             data,
             n_trees=check_integer("n_trees", self.n_trees),
             max_depth=self.max_depth,
@@ -410,7 +477,6 @@ class ForestGenerator:
             n_jobs=n_jobs,
             progress=progress,
         )
-        return forest.paths(inner_nodes=inner_nodes)
 
 
 def gaussian_noise(data: EncodedTable, scale: float) -> IntArray:

@@ -19,7 +19,7 @@ from mossrules.candidates.rules import Rule, condition_of_step
 
 if TYPE_CHECKING:
     from mossrules.candidates.cuts import Binning
-    from mossrules.candidates.forest import Path
+    from mossrules.candidates.forest import Forest, Path
 
 __all__ = ["CandidatePool", "FoundRules", "form_key"]
 
@@ -59,14 +59,23 @@ class FoundRules:
 
     def add(self, paths: Iterable[tuple[int, Path]], n_trees: int) -> None:
         """Count the paths of so many more trees, which are numbered on."""
-        known = self._trees_of_path
         for tree, path in paths:
-            trees = known.get(path)
-            if trees is None:
-                rule = Rule.of(map(self._condition, path))
-                trees = known[path] = self._trees.setdefault(rule, set())
-            trees.add(self.n_trees + tree)
+            self._of_path(path).add(self.n_trees + tree)
         self.n_trees += n_trees
+
+    def add_forest(self, forest: Forest, *, inner_nodes: bool) -> None:
+        """Count the paths of the trees of a forest, which are numbered on."""
+        for trees, path in forest.distinct_paths(inner_nodes=inner_nodes):
+            self._of_path(path).update((self.n_trees + trees).tolist())
+        self.n_trees += forest.n_trees
+
+    def _of_path(self, path: Path) -> set[int]:
+        """Return the trees of the rule that a path is."""
+        trees = self._trees_of_path.get(path)
+        if trees is None:
+            rule = Rule.of(map(self._condition, path))
+            trees = self._trees_of_path[path] = self._trees.setdefault(rule, set())
+        return trees
 
     @property
     def counts(self) -> IntArray:
