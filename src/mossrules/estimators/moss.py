@@ -42,7 +42,6 @@ from mossrules.learning.stability_levels import (
 )
 
 if TYPE_CHECKING:
-    from mossrules.candidates.approved import ApprovedRules
     from mossrules.constraints.kinds import Constraint
     from mossrules.data.rows import Rows
     from mossrules.evaluation.frontier_evaluation import FrontierEvaluation
@@ -151,14 +150,11 @@ class MossEstimator(RuleEstimator):
 
     def settings(self) -> Settings:
         """Return what this estimator asks of a fit."""
-        return self._settings(approved_by(self))
-
-    def _settings(self, near: ApprovedRules | None) -> Settings:
         shared = {field.name for field in fields(Settings)} & vars(self).keys()
         asked = {name: getattr(self, name) for name in shared}
         if self.stability is None:
             asked["stability"] = default_stability(self.floor)
-        asked["near"] = near
+        asked["near"] = approved_by(self)
         return Settings(
             objective=self._objective(),
             search=self.search_parameters(),
@@ -169,7 +165,7 @@ class MossEstimator(RuleEstimator):
     def check_parameters(self) -> None:
         """Refuse parameters that cannot be, before any work."""
         check_near(self.near, self.keep, self.floor, classifies=is_classifier(self))
-        self._settings(None).check()  # the class that approved rules are for may not be known yet
+        self.settings().check()
 
     # --- fitting --------------------------------------------------------------------------------
 
@@ -372,8 +368,8 @@ class MossEstimator(RuleEstimator):
         """Repeat the analysis on parts of the rows, to see which rules come back, and what varies.
 
         Each refit does all that `fit` does, on some of the rows and with a seed of its own, but for
-        the choice of a stability target by "auto": refits have the one that was chosen. From then
-        on `rules_` shows the record wherever it is printed, exported or stored.
+        what "auto" stands for: refits have the stability target that was chosen, and no more than
+        1,000 trees. From then on `rules_` shows the record wherever it is printed, exported or stored.
 
         Parameters
         ----------
