@@ -119,7 +119,8 @@ class NearFrontier:
 
     def to_text(self) -> str:
         """Return a table for people to read."""
-        head = f"What it costs to keep more of the {self.n_approved} approved rules"
+        rules = "approved rule" if self.n_approved == 1 else "approved rules"
+        head = f"What it costs to keep more of the {self.n_approved} {rules}"
         lines = [
             f"{head}; recurrence: rules in common with them (Dice).",
             f"  kept  recurrence  rules  {self.measure:>9}  gap",

@@ -211,8 +211,9 @@ def near_sentence(fitted: FittedRules) -> str | None:
     idle = [text for rule, text in here.items() if weights.get(rule) == 0.0]
     n, kept = len(here), len(here) - len(gone)
     asked = number_to_keep(fitted.settings.keep, n)
-    said = f"{kept} of the {n} approved rules {'is' if kept == 1 else 'are'} kept, of at least "
-    said += f"{asked} asked for."
+    rules = "approved rule" if n == 1 else "approved rules"
+    said = f"{kept} of the {n} {rules} {'is' if kept == 1 else 'are'} kept; at least {asked} "
+    said += f"{'was' if asked == 1 else 'were'} asked for."
     if gone:
         said += f" Left out: {'; '.join(gone)}."
     if idle:
