@@ -337,6 +337,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
             A tree of the forest, a fold of "auto" and whatever else divides the rows has all rows
             of a group or none. A column is then no feature. See docs/groups.md.
         """
+        self._outcome = None  # of an earlier fit, to other classes maybe
         self.check_parameters()
         class_weight = getattr(self, "class_weight", None)
         how = {"of_classes": True, "class_weight": class_weight, "whole": self._needs_rows}
