@@ -37,6 +37,7 @@ __all__ = [
     "most_parts",
     "split_rows",
     "splits_of",
+    "strata",
 ]
 
 Result = TypeVar("Result")
@@ -84,10 +85,7 @@ def split_rows(
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         folds = check_integer("cv", cv, minimum=2)
         folds = _number_of_folds(folds, len(rows.target), of_rows, fewer=fewer)
-        target = None
-        if stratify:
-            is_content = rows.numbering == CONTENT
-            target = _by_first_row(rows.target) if is_content else rows.target
+        target = strata(rows) if stratify else None
         return splits_of(deal(folds, len(rows.target), of_rows, target))
     if hasattr(cv, "split") and not isinstance(cv, str):  # which text has too
         # Splitters ask X for its number of rows; columns of ours they might not be able to read.
@@ -131,9 +129,15 @@ def _renumbered(splits: list[Split], numbered: Rows, rows: Rows) -> list[Split]:
     return [(np.sort(where[train]), np.sort(where[test])) for train, test in splits]
 
 
-def _by_first_row(target: FloatArray) -> FloatArray:
-    """Return the values of the target numbered as they first occur, whatever they are."""
-    first, which = np.unique(target, return_index=True, return_inverse=True)[1:]
+def strata(rows: Rows) -> FloatArray:
+    """Return the class of each row as a number, by which rows are dealt out or drawn.
+
+    Where rows are numbered by content, classes are numbered as they first occur, whatever they are
+    called.
+    """
+    if rows.numbering != CONTENT:
+        return rows.target
+    first, which = np.unique(rows.target, return_index=True, return_inverse=True)[1:]
     return np.argsort(np.argsort(first)).astype(np.float64)[which]
 
 

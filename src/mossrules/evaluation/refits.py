@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -17,6 +18,7 @@ from mossrules.evaluation.folds import (
     groups_by_number,
     most_parts,
     splits_of,
+    strata,
 )
 from mossrules.exceptions import InvalidParameter
 
@@ -57,8 +59,13 @@ def refit_splits(
     if units < 2:
         what = f"There are {n_rows} rows" if of_rows is None else "groups has a single group"
         raise InvalidParameter(f"{what}, and each refit leaves some out; add more.")
+    if scheme == "subsample" and of_rows is None and share * n_rows * (1.0 + 1e-12) < MIN_ROWS:
+        raise InvalidParameter(
+            f"There are {n_rows} rows, of which a share of {share:.3g} is less than {MIN_ROWS}; "
+            "add rows, or pass a larger share."
+        )
     parts = max(2, min(PARTS, most_parts(n_rows, of_rows)))
-    target = rows.target if stratify else None
+    target = strata(rows) if stratify else None
     splits: list[Split] = []
     while len(splits) < refits:
         rng = np.random.default_rng([seed, len(splits)])
@@ -66,19 +73,18 @@ def refit_splits(
             splits.append(_draw(n_rows, of_rows, rng))
             continue
         if scheme == "subsample":
-            splits.append(_subsample(rows.target, of_rows, share, rng, stratify=stratify))
+            splits.append(_subsample(n_rows, of_rows, share, rng, target))
             continue
         splits += splits_of(deal(parts, n_rows, of_rows, target, rng if splits else None))
     return splits[:refits]
 
 
 def _subsample(
-    target: FloatArray,
+    n_rows: int,
     groups: IntArray | None,
     share: float,
     rng: np.random.Generator,
-    *,
-    stratify: bool,
+    target: FloatArray | None,
 ) -> Split:
     """Return a share of the rows, or of the groups, drawn without replacement, and the others."""
     if groups is not None:
@@ -86,12 +92,13 @@ def _subsample(
         drawn = rng.permutation(len(distinct))[: _part(share, len(distinct))]
         taken = np.isin(groups, distinct[drawn])
     else:
-        # Every so-manieth row of an order sorted by class: each class gives its share.
-        order = rng.permutation(len(target))
-        if stratify:
+        # At equal distances in an order sorted by class: each class gives its share.
+        order = rng.permutation(n_rows)
+        if target is not None:
             order = order[np.argsort(target[order], kind="stable")]
-        taken = np.zeros(len(target), dtype=bool)
-        steps = np.floor(np.arange(len(target) + 1) * share + rng.random())
+        taken = np.zeros(n_rows, dtype=bool)
+        share = min(share, 1.0 - 1.0 / n_rows)  # so that some row is left out
+        steps = np.floor(np.arange(n_rows + 1) * share + rng.random())
         taken[order[np.diff(steps) > 0]] = True
     return np.flatnonzero(taken), np.flatnonzero(~taken)
 
@@ -113,7 +120,7 @@ def spread_factor(splits: Sequence[Split], scheme: Scheme) -> float:
         return 1.0
     m = float(np.mean([len(train) for train, _ in splits]))
     left_out = float(np.mean([len(test) for _, test in splits]))
-    return (m / left_out) ** 0.5
+    return math.sqrt(m / left_out)
 
 
 def _draw(n_rows: int, groups: IntArray | None, rng: np.random.Generator) -> Split:
