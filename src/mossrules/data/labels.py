@@ -116,11 +116,17 @@ def check_class_weight(class_weight: Any) -> None:
 
 
 def weigh_classes(
-    classes: AnyArray, codes: IntArray, weights: FloatArray | None, class_weight: Any
+    classes: AnyArray,
+    codes: IntArray,
+    weights: FloatArray | None,
+    class_weight: Any,
+    *,
+    several: bool = True,
 ) -> FloatArray | None:
     """Return what the weights of the rows of each class are multiplied by; None for nothing.
 
-    "balanced" gives all classes the same total, and all rows together the total they had.
+    "balanced" gives all classes the same total, and all rows together the total they had. Rows of
+    a single class are refused, unless there need not be `several`.
     """
     check_class_weight(class_weight)
     factors = None
@@ -134,7 +140,7 @@ def weigh_classes(
         )
         totals = totals * factors
     # A class may weigh nothing, by its rows or by class_weight; two must be left to tell apart.
-    if np.count_nonzero(totals) < 2:
+    if several and np.count_nonzero(totals) < 2:
         raise InvalidTarget(
             "The weights leave rows of fewer than two classes; let rows of another class count."
         )

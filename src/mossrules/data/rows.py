@@ -454,7 +454,11 @@ class Rows:
         """What multiplies the weights of the rows of each class; None for nothing."""
         if self.classes is None or (self.sample_weight is None and self.class_weight is None):
             return None
-        return weigh_classes(self.classes, self._codes, self.sample_weight, self.class_weight)
+        # A part of the rows may have those of one class only, from which no rules are learned.
+        how = {"several": not self.is_part}
+        return weigh_classes(
+            self.classes, self._codes, self.sample_weight, self.class_weight, **how
+        )
 
     @property
     def _codes(self) -> IntArray:
