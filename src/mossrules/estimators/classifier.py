@@ -5,8 +5,9 @@ It differs from `MossRegressor` in the loss, and in that several classes have a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +22,7 @@ from mossrules.solver.result import Status
 
 if TYPE_CHECKING:
     from mossrules.constraints.kinds import Constraint
+    from mossrules.data.columns import Label
     from mossrules.learning.fit import FittedRules
     from mossrules.learning.stability_levels import Stability, Ties
     from mossrules.solver.options import Method
@@ -109,6 +111,8 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
     'optimal'
     """
 
+    _stabilities: Mapping[Label, Stability] = MappingProxyType({})  # of single classes
+
     def __init__(
         self,
         max_rules: int = defaults.MAX_RULES,
@@ -194,6 +198,15 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
         return super()._attributes(fitted)
 
     # --- several classes ------------------------------------------------------------------------
+
+    def set_stabilities(self, stabilities: Mapping[Label, Stability]) -> None:
+        """Ask a stability of each class, in place of `stability`, in the next fits."""
+        self._stabilities = dict(stabilities)
+
+    def _member(self, label: Label) -> Self:
+        member = super()._member(label)
+        member.stability = self._stabilities.get(label, self.stability)
+        return member
 
     def _attributes_of_all(self, members: dict[Any, Any]) -> dict[str, Any]:
         for name in ("fitted_", "evaluation_"):  # of an earlier fit; members have their own

@@ -205,9 +205,12 @@ class _Refits:
             digest.update(b"none" if each is None else np.ascontiguousarray(each).tobytes())
         return digest.hexdigest()
 
-    def rule_sets(self, rules: RuleModel) -> dict[Label | None, RuleSet]:
-        """Return the rule set of each outcome."""
-        return {None: rules} if isinstance(rules, RuleSet) else dict(rules)
+
+def _rule_set(rules: RuleModel, label: Label | None) -> RuleSet:
+    """Return the rule set of an outcome."""
+    if isinstance(rules, RuleSets):
+        return rules[label]  # type: ignore[index]  # which is a label then
+    return rules
 
 
 def _of_outcome(rows: Rows, label: Label | None) -> Rows:
@@ -297,7 +300,7 @@ def _refit(
 ) -> Refit | str:
     """Return one refit, or why there is none."""
     run.check()
-    known = None if record is None else record.find(number)
+    known: Refit | str | None = None if record is None else record.find(number)
     if known is None:
         rows = work.rows.draw(train)
         try:
@@ -440,13 +443,12 @@ def _records_of(work: _Refits, done: Sequence[Refit | str], settings: _Settings)
             f"{len(failures)} of {len(done)} refits failed, the first by this: {failures[0]}"
         )
     people = _People.of(work.rows)
-    own = work.rule_sets(work.model.rules_)
     distinct = [len(np.unique(train)) for train, _ in work.splits]
-    records = {}
+    records: dict[Label | None, TrackRecord] = {}
     for label in work.fitted:
         one = _Outcome(
-            rules=own[label],
-            refits=[work.rule_sets(each.rules)[label] for each in refits],
+            rules=_rule_set(work.model.rules_, label),
+            refits=[_rule_set(each.rules, label) for each in refits],
             held=np.stack([each.held[label] for each in refits]),
             stretch=spread_factor(work.splits, settings.scheme),
             settings=settings,
@@ -458,7 +460,9 @@ def _records_of(work: _Refits, done: Sequence[Refit | str], settings: _Settings)
             share=float(np.mean(distinct)) / len(work.rows.target),
             rows=len(work.rows.target),
         )
-    return records.get(None, records)
+    if None in records:
+        return records[None]
+    return {label: record for label, record in records.items() if label is not None}
 
 
 @dataclass(frozen=True, eq=False)
