@@ -93,23 +93,47 @@ def _reading_options(file: File, task: Task) -> dict[str, Any]:
     """Return what to read of a file; a target that has to be a number is read as one."""
     kind = late.columns.Kind
     target, dropped, categories = file.target, file.drop or [], file.categorical or []
-    for name in (target, *categories):
+    _check_roles(file)
+    for name in (*file.no_features, *categories):
         if name in dropped:
             raise InvalidParameter(f"Column {name!r} is dropped and used; do one of the two.")
     kinds = dict.fromkeys(categories, kind.CATEGORICAL)
+    if file.groups is not None:
+        kinds[file.groups] = kind.CATEGORICAL  # labels, whatever they look like
+    if file.weights is not None:
+        kinds[file.weights] = kind.NUMERIC
     if target in categories and task is not Task.CLASSIFICATION:
         raise InvalidParameter(
             f"The target {target!r} is a number and cannot be categorical; say --task "
             "classification if it is a class."
         )
+    if file.weights in categories:
+        raise InvalidParameter(
+            f"The weights {file.weights!r} are numbers and cannot be categorical; leave out one of "
+            "the options."
+        )
     if task is Task.REGRESSION:
         kinds[target] = kind.NUMERIC
     return {
         "drop": dropped,
-        "required": [target, *categories],
+        "required": [*file.no_features, *categories],
         "kinds": kinds,
         "delimiter": file.delimiter,
     }
+
+
+def _check_roles(file: File) -> None:
+    """Refuse a column that is to be two things."""
+    roles: dict[str, str] = {}
+    named = {"--target": file.target, "--groups": file.groups, "--weights": file.weights}
+    for option, name in named.items():
+        if name in roles:
+            raise InvalidParameter(
+                f"{option} and {roles[name]} are both the column {name!r}; name another for one of "
+                "them."
+            )
+        if name is not None:
+            roles[name] = option
 
 
 def _refuse_class(file: File, columns: Columns) -> None:
@@ -252,22 +276,24 @@ def stability_parameters(stability: str | None, floor: Floor | None, moss: Moss)
     }
 
 
-def moss_parameters(moss: Moss, table: Columns | late.table.Table, target: str) -> dict[str, Any]:
+def moss_parameters(moss: Moss, table: Columns | late.table.Table, file: File) -> dict[str, Any]:
     """Return the parameters of `MossRegressor` that the options stand for.
 
     With --paper some are those of a choice or a forest, whose own options come after them.
     """
     asked = {
-        "cuts": _read_cuts(moss, _features(table, target)),
+        "cuts": _read_cuts(moss, _features(table, file)),
         "inner_nodes": moss.inner_nodes,
         "min_coverage": _share_or_rows(moss.min_coverage),
         "min_tree_frequency": moss.min_tree_frequency,
+        "near": None if moss.near is None else late.rulesets.read_model(moss.near),
+        "keep": moss.keep,
         "directions": None if moss.directions is None else moss.directions.value,
     }
     return {
         "time_limit": moss.time_limit,
         "gamma": number_or_word(moss.gamma),
-        "constraints": _read_constraints(moss, table, target),
+        "constraints": _read_constraints(moss, table, file),
         **(defaults.PAPER_WAY if moss.paper else {}),
         **{name: value for name, value in asked.items() if value is not None},
     }
@@ -278,9 +304,9 @@ def _share_or_rows(number: float | None) -> float | None:
     return int(number) if number is not None and is_number else number
 
 
-def _features(table: Columns | late.table.Table, target: str) -> list[str]:
+def _features(table: Columns | late.table.Table, file: File) -> list[str]:
     columns = table if isinstance(table, dict) else table.names
-    return [name for name in columns if name != target]
+    return [name for name in columns if name not in file.no_features]
 
 
 def _read_cuts(moss: Moss, features: Sequence[str]) -> Any:
@@ -319,7 +345,7 @@ def _split_cuts(text: str, features: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _read_constraints(
-    moss: Moss, table: Columns | late.table.Table, target: str
+    moss: Moss, table: Columns | late.table.Table, file: File
 ) -> list[late.constraints.Constraint] | None:
     """Return what the options ask of a rule set; None if they ask for nothing."""
     kinds = late.constraints
@@ -334,7 +360,7 @@ def _read_constraints(
         (kinds.AtMostFeatures, moss.at_most_features),
         (kinds.AtMostPerFeature, moss.at_most_per_feature),
     )
-    features = _features(table, target)
+    features = _features(table, file)
     for option, (_, names) in named.items():
         for name in names or ():
             if name not in features:
@@ -355,7 +381,7 @@ def _read_constraints(
 
 def learn_for_task(
     table: Columns | late.table.Table,
-    target: str,
+    file: File,
     task: Task,
     *,
     choice: Choice,
@@ -366,9 +392,9 @@ def learn_for_task(
     """Return a regressor or a classifier fitted as the options say."""
     return (_learn_classes if task is Task.CLASSIFICATION else learn)(
         table,
-        target,
+        file,
         **{
-            **moss_parameters(moss, table, target),
+            **moss_parameters(moss, table, file),
             **forest_parameters(forest, moss),
             **choice_parameters(choice, moss),
         },
@@ -377,34 +403,35 @@ def learn_for_task(
 
 
 def learn(
-    table: Columns | late.table.Table, target: str, **parameters: Any
+    table: Columns | late.table.Table, file: File, **parameters: Any
 ) -> late.estimators.MossRegressor:
     """Return a model fitted to a table, showing how far it is meanwhile."""
     model = late.estimators.MossRegressor(**parameters)
     if model.stability == "auto":  # needs rows, and grows forests of its own
         with progress("cross-validating the stability"):
-            return model.fit(table, target)
+            return model.fit(table, file.target, **file.beside)
     with progress("getting ready") as show, warnings.catch_warnings():
         warnings.simplefilter("ignore", SolveLimitWarning)  # the certificate will say it
         # In two steps, as only the search for candidates tells how far it is.
         search = model.search_parameters()
-        candidates = late.estimators.candidates_for(table, target, progress=show, **search)
+        find = late.estimators.candidates_for
+        candidates = find(table, file.target, **file.beside, progress=show, **search)
         show("choosing rules", None, None)
-        return model.fit_candidates(candidates, target=target)
+        return model.fit_candidates(candidates, target=file.target)
 
 
 def _learn_classes(
-    table: Columns | late.table.Table, target: str, **parameters: Any
+    table: Columns | late.table.Table, file: File, **parameters: Any
 ) -> late.estimators.MossClassifier:
     with progress("finding and choosing rules"), warnings.catch_warnings():
         warnings.simplefilter("ignore", SolveLimitWarning)  # the certificates will say it
-        return late.estimators.MossClassifier(**parameters).fit(table, target)
+        return late.estimators.MossClassifier(**parameters).fit(table, file.target, **file.beside)
 
 
 def repeat(
     model: Any,
     table: Columns | late.table.Table,
-    target: str,
+    file: File,
     refits: int | None,
     **how: Any,
 ) -> None:
@@ -431,7 +458,8 @@ def repeat(
             show(stage, state.done, state.total)
 
         try:
-            model.track_record(table, target, refits=max(count, 2), progress=listen, **how)
+            how = {"refits": max(count, 2), "progress": listen, **file.beside, **how}
+            model.track_record(table, file.target, **how)
         except KeyboardInterrupt:
             if interrupted_by() is None:
                 raise
@@ -443,7 +471,7 @@ def repeat(
 
 
 def evaluate_methods(
-    methods: Mapping[str, Any], table: Columns, target: str, **how: Any
+    methods: Mapping[str, Any], table: Columns, file: File, **how: Any
 ) -> late.evaluation.Evaluation:
     """Return methods evaluated side by side, showing how far it is meanwhile."""
     stage = "learning on folds"
@@ -452,11 +480,12 @@ def evaluate_methods(
         def listen(state: late.evaluation.EvaluationProgress) -> None:
             show(stage, state.done, state.total)
 
-        return late.evaluation.evaluate(methods, table, target, progress=listen, **how)
+        how = {"progress": listen, **file.beside, **how}
+        return late.evaluation.evaluate(methods, table, file.target, **how)
 
 
 def assess_methods(
-    methods: Mapping[str, Any], table: Columns, target: str, **how: Any
+    methods: Mapping[str, Any], table: Columns, file: File, **how: Any
 ) -> late.evaluation.Assessment:
     """Return the trust table of methods, showing how far it is meanwhile."""
     stage = "refitting"
@@ -466,4 +495,5 @@ def assess_methods(
         def listen(state: late.evaluation.EvaluationProgress) -> None:
             show(stage, state.done, state.total)
 
-        return late.evaluation.assess(methods, table, target, progress=listen, **how)
+        how = {"progress": listen, **file.beside, **how}
+        return late.evaluation.assess(methods, table, file.target, **how)

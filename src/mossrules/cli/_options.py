@@ -142,7 +142,36 @@ class File:
         list[str] | None,
         _several("--categorical", "COLUMN", "Column of codes that look like numbers", DATA),
     ] = None
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column that says which rows belong together, such as a patient's: trees, refits "
+            "and folds take all rows of a group or none. It is no feature.",
+            rich_help_panel=DATA,
+            show_default=False,
+        ),
+    ] = None
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column with the weight of each row, zero or more. It is no feature.",
+            rich_help_panel=DATA,
+            show_default=False,
+        ),
+    ] = None
     delimiter: Delimiter = None
+
+    @property
+    def beside(self) -> dict[str, str | None]:
+        """The columns of weights and groups, by the names that the library has for them."""
+        return {"sample_weight": self.weights, "groups": self.groups}
+
+    @property
+    def no_features(self) -> tuple[str, ...]:
+        """The columns that are no features, the target among them."""
+        return tuple(name for name in (self.target, self.groups, self.weights) if name is not None)
 
 
 @dataclass(frozen=True)
@@ -265,6 +294,24 @@ class Moss:
             help="Use the cut points of an earlier model, a file that fit has written.",
             rich_help_panel=MODEL,
             show_default=False,
+        ),
+    ] = None
+    near: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL.JSON",
+            help="Stay near an approved model, a file that fit has written: its rules may be chosen "
+            "however few trees have them, and the share --keep of them is.",
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None
+    keep: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the rules of --near to keep, in (0, 1].",
+            rich_help_panel=MODEL,
+            show_default=f"{defaults.KEPT_SHARE} with --near",
         ),
     ] = None
     never_use: Annotated[

@@ -150,16 +150,16 @@ def compare(
         check_plot(plot)
     table, kind = read_for_task(file, task)
     methods = make_methods(
-        method, kind, choice=choice, forest=forest, moss=moss, table=table, target=file.target
+        method, kind, choice=choice, forest=forest, moss=moss, table=table, file=file
     )
     where = {"checkpoint": checkpoint, "n_jobs": jobs}
     found: late.evaluation.Evaluation | late.evaluation.Assessment
     if refitting.trust:
-        found = assess_methods(methods, table, file.target, **refitting.how, **where)
+        found = assess_methods(methods, table, file, **refitting.how, **where)
     else:
         by = None if metric is None else metric.value
         how = {"metric": by, "cv": folds, "identity": identity.value}
-        found = evaluate_methods(methods, table, file.target, **how, **where)
+        found = evaluate_methods(methods, table, file, **how, **where)
     finish(found, output, plot, as_json=as_json)
 
 
@@ -171,7 +171,7 @@ def make_methods(
     forest: options.Forest,
     moss: options.Moss,
     table: Any,
-    target: str,
+    file: options.File,
 ) -> dict[str, Any]:
     """Return the methods to compare, with what the options say of them."""
     searched = forest_parameters(forest, moss)
@@ -181,7 +181,7 @@ def make_methods(
         moss={
             # Not closer than a comparison needs; MOSS itself is as `fit` has it.
             "gap": max(choice.gap, defaults.FRONTIER_GAP),
-            **moss_parameters(moss, table, target),
+            **moss_parameters(moss, table, file),
         },
         own={**searched, **choice_parameters(choice, moss)},
         max_rules=choice.max_rules,

@@ -71,23 +71,23 @@ def fit(
         table, task = scan_for_task(file, task, cluster.engine)
         classifies = task is options.Task.CLASSIFICATION
         model = learn_for_task(
-            table, file.target, task, choice=choice, forest=forest, moss=moss, jobs=jobs
+            table, file, task, choice=choice, forest=forest, moss=moss, jobs=jobs
         )
-        repeat(model, table, file.target, refits)
+        repeat(model, table, file, refits)
     if output is not None:
         write_file(output, f"{model.rules_.to_json()}\n")
     if export is not None:
         print_plain(export_text(model.rules_, export, file.data.name.split(".")[0]))
         return
     scores = (
-        class_scores(model, table, file.target)
+        class_scores(model, table, file)
         if classifies
-        else {"r2_training": model.score(table, file.target)}
+        else {"r2_training": model.score(table, file.target, file.weights)}
     )
     if as_json:
-        print_json(model_content(model, scores))
+        print_json(model_content(model, scores, table.n_rows))
     else:
-        (show_classes if classifies else show)(model, scores)
+        (show_classes if classifies else show)(model, scores, rows_in_words(table, file))
         if output is not None:
             print_line(f"Written to {output}.")
 
@@ -108,7 +108,18 @@ def export_text(ruleset: late.model.RuleSet | late.model.RuleSets, form: Export,
     return forms[form]().rstrip("\n")
 
 
-def show(model: late.estimators.MossRegressor, scores: dict[str, float]) -> None:
+def rows_in_words(table: late.table.Table, file: options.File) -> str:
+    """Return what the training rows are, with how they are weighted and which belong together."""
+    words = f"the {table.n_rows:,} training rows"
+    if file.weights is not None:
+        words += f", weighted by {late.export_text.one_line(file.weights)}"
+    if file.groups is None:
+        return words
+    number = late.groups.count_groups(table, file.groups)
+    return f"{words}, in {number:,} groups by {late.export_text.one_line(file.groups)}"
+
+
+def show(model: late.estimators.MossRegressor, scores: dict[str, float], rows: str) -> None:
     """Print a model for people."""
     print_line(
         ("Rules for ", "bold"),
@@ -123,10 +134,7 @@ def show(model: late.estimators.MossRegressor, scores: dict[str, float]) -> None
             f"Stability target chosen by cross-validation: {chosen.share:.0%} of the largest "
             f"stability score, with R2 {chosen.r2:.3f} +- {chosen.r2_se:.3f} on rows left out."
         )
-    rows = model.candidates_.statistics.n
-    print_line(
-        f"R2 {scores['r2_training']:.3f} on the {rows:,.0f} training rows. {choice_in_words(model)}"
-    )
+    print_line(f"R2 {scores['r2_training']:.3f} on {rows}. {choice_in_words(model)}")
 
 
 def show_certificate(model: Any) -> None:
@@ -150,7 +158,9 @@ def choice_in_words(model: Any) -> str:
     return f"{chosen}, of which {frequent:,} meet the stability target."
 
 
-def show_classes(model: late.estimators.MossClassifier, scores: dict[str, float]) -> None:
+def show_classes(
+    model: late.estimators.MossClassifier, scores: dict[str, float], rows: str
+) -> None:
     """Print a model of classes for people."""
     for member in members_of(model).values():
         print_line(
@@ -161,7 +171,7 @@ def show_classes(model: late.estimators.MossClassifier, scores: dict[str, float]
         show_certificate(member)
         print_line(choice_in_words(member))
     print_line(
-        f"Accuracy {scores['accuracy_training']:.1%} on the training rows; log-loss "
+        f"Accuracy {scores['accuracy_training']:.1%} on {rows}; log-loss "
         f"{scores['log_loss_training']:.4f}, and {scores['log_loss_without_rules']:.4f} without "
         "rules."
     )
@@ -170,13 +180,12 @@ def show_classes(model: late.estimators.MossClassifier, scores: dict[str, float]
 # --- for machines ---------------------------------------------------------------------------------
 
 
-def model_content(model: Any, scores: dict[str, float]) -> dict[str, Any]:
+def model_content(model: Any, scores: dict[str, float], n_rows: int) -> dict[str, Any]:
     """Return all that is said of a fitted model; of several classes, by class."""
     members = members_of(model)
     content = {str(label): _member_content(member) for label, member in members.items()}
-    rows = next(iter(members.values())).candidates_.statistics.n
     said = next(iter(content.values())) if len(members) == 1 else {"classes": content}
-    return {"model": json.loads(model.rules_.to_json()), **said, **scores, "rows": round(rows)}
+    return {"model": json.loads(model.rules_.to_json()), **said, **scores, "rows": n_rows}
 
 
 def _member_content(model: Any) -> dict[str, Any]:
@@ -199,14 +208,17 @@ def members_of(model: Any) -> dict[Any, Any]:
 
 
 def class_scores(
-    model: late.estimators.MossClassifier, table: late.table.Table, target: str
+    model: late.estimators.MossClassifier, table: late.table.Table, file: options.File
 ) -> dict[str, float]:
     """Return how well a classifier does on the rows that it was fitted to."""
-    features, column = late.table.split_column(table, target)
-    codes = late.labels.read_labels(column, features.n_rows)[1]
-    with_rules, without = late.log_loss.training_log_losses(codes, model.predict_proba(table))
+    column = late.table.target_column(table, file.target)
+    codes = late.labels.read_labels(column, table.n_rows)[1]
+    weights = late.groups.split_beside(table, file.target, file.weights, None)[1]
+    with_rules, without = late.log_loss.training_log_losses(
+        codes, model.predict_proba(table), weights
+    )
     return {
-        "accuracy_training": model.score(table, target),
+        "accuracy_training": model.score(table, file.target, file.weights),
         "log_loss_training": with_rules,
         "log_loss_without_rules": without,
     }

@@ -74,12 +74,12 @@ def frontier(
     table = read_numbers(file)
     model = learn(
         table,
-        file.target,
+        file,
         max_rules=max_rules,
         ties=ties.value,
         gap=gap,
         **{
-            **moss_parameters(moss, table, file.target),
+            **moss_parameters(moss, table, file),
             **forest_parameters(forest, moss),
             # The quickest choice; points of the frontier are chosen below.
             **stability_parameters("1.0", floor, moss),

@@ -62,9 +62,7 @@ def report(
         raise InvalidParameter("--folds is 1; pass 2 or more, or 0 to leave them out.")
     table, task = read_for_task(file, task)
     classifies = task is options.Task.CLASSIFICATION
-    model = learn_for_task(
-        table, file.target, task, choice=choice, forest=forest, moss=moss, jobs=jobs
-    )
+    model = learn_for_task(table, file, task, choice=choice, forest=forest, moss=moss, jobs=jobs)
     check_interrupted()
     X, y = table, file.target
     if outcome is not None or (classifies and len(model.classes_) > 2):
@@ -78,6 +76,8 @@ def report(
             points=points,
             methods="baselines" if baselines else None,
             identity=identity.value,
+            sample_weight=file.weights,
+            groups=file.groups,
             title=title,
             made={
                 "source": file.data.name,

@@ -61,7 +61,7 @@ def stability(
         gap=gap,
         ties=ties.value,
         **{
-            **moss_parameters(moss, table, file.target),
+            **moss_parameters(moss, table, file),
             **forest_parameters(forest, moss),
             **stability_parameters(level, floor, moss),
         },
@@ -69,7 +69,7 @@ def stability(
     evaluation = evaluate_methods(
         {NAME: model},
         table,
-        file.target,
+        file,
         cv=folds,
         identity=identity.value,
         checkpoint=checkpoint,

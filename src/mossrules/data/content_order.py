@@ -53,6 +53,7 @@ def order_by_content(
     ranks: IntArray,
     times: IntArray | None,
     weights: FloatArray | None,
+    *,
     groups: IntArray | None = None,
 ) -> IntArray:
     """Return rows in an order by columns, then by the target's ranks, turned, then by weight.

@@ -20,6 +20,7 @@ __all__ = [
     "GroupPart",
     "check_several",
     "column_beside",
+    "count_groups",
     "group_part",
     "join_parts",
     "names_beside",
@@ -84,6 +85,13 @@ def join_parts(name: str, parts: Sequence[GroupPart]) -> IntArray:
         codes = [known.setdefault(label, len(known)) for label in labels]
         found.append(np.array(codes, dtype=np.int64)[places])
     return np.concatenate(found)
+
+
+def count_groups(table: Table, name: str) -> int:
+    """Return how many groups a column of a table has, read part by part."""
+    column = column_beside(table, "groups", name)
+    parts = [group_part(column, part.start, part.stop) for part in table.ranges()]
+    return int(join_parts(name, parts).max()) + 1
 
 
 def check_several(groups: IntArray | None, weights: FloatArray | None) -> None:

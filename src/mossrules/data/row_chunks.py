@@ -158,7 +158,7 @@ def _is_class(position: int, chunk: Chunk) -> FloatArray:
     return np.asarray(chunk.target == position, dtype=np.float64)
 
 
-def number_chunk(
+def number_chunk(  # noqa: PLR0917  what is beside a chunk comes by position
     chunk: Chunk,
     row_ids: AnyArray | None,
     weights: IntArray | None,

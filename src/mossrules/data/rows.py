@@ -199,7 +199,7 @@ class Rows:
             places = sorted(self.column_order, key=lambda i: self.columns[i].kind not in NUMBERS)
             columns = [partial(self._column_key, int(position)) for position in places]
             ranks = centred_ranks(self.given, start)
-            return order_by_content(start, columns, ranks, times, weights, self.groups)
+            return order_by_content(start, columns, ranks, times, weights, groups=self.groups)
         keys: list[Key] = [self.given.take]
         keys += [partial(self._column_key, position) for position in range(len(self.columns))]
         if weights is not None:

@@ -367,13 +367,17 @@ def training_explained(candidates: Candidates, rules: RuleSet) -> float:
     return 1.0 + float(loss / np.sum(totals * np.log(totals / totals.sum())))
 
 
-def training_log_losses(codes: IntArray, probabilities: FloatArray) -> tuple[float, float]:
+def training_log_losses(
+    codes: IntArray, probabilities: FloatArray, weights: FloatArray | None = None
+) -> tuple[float, float]:
     """Return the log-loss of the probabilities (rows, classes), and that without any rules.
 
     Without rules each row has the share of its class for its probability, so that the mean loss is
     the entropy of the shares.
     """
     labels = range(probabilities.shape[1])
-    shares = np.bincount(codes) / len(codes)
+    totals = np.bincount(codes, weights, minlength=len(labels))
+    shares = totals[totals > 0] / totals.sum()
     without = -(shares * np.log(shares)).sum()
-    return float(log_loss(codes, probabilities, labels=labels)), float(without)
+    found = log_loss(codes, probabilities, labels=labels, sample_weight=weights)
+    return float(found), float(without)

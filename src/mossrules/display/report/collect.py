@@ -22,8 +22,8 @@ from mossrules._provenance import provenance
 from mossrules.baselines.registry import BASELINES, baselines_like
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import numbering_of
-from mossrules.data.labels import read_labels
-from mossrules.data.table import Table, finite_numbers, read_weights, split_column
+from mossrules.data.groups import split_beside
+from mossrules.data.table import Table, split_column
 from mossrules.display.report.data import (
     BaselinePoint,
     CertificateSummary,
@@ -36,6 +36,7 @@ from mossrules.display.report.data import (
     json_label,
     quantiles,
 )
+from mossrules.display.report.record import SeenRows, record_for
 from mossrules.estimators import MossClassifier, MossRegressor
 from mossrules.evaluation import Evaluation, evaluate, evaluate_frontier
 from mossrules.evaluation.agreement import Identity, key_of_each, keys
@@ -66,11 +67,13 @@ def collect(
     y: Any = None,
     *,
     sample_weight: Any = None,
+    groups: Any = None,
     cv: Any = defaults.FOLDS_OF_A_CHOICE,
     points: int | Iterable[float] = 51,
     methods: Methods = "baselines",
     identity: Identity = defaults.IDENTITY,
     gap: float = defaults.FRONTIER_GAP,
+    refits: int = 20,
     title: str | None = None,
     made: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -82,9 +85,9 @@ def collect(
     ----------
     model
         A fitted MossRegressor, or MossClassifier of two classes.
-    X, y, sample_weight
-        The rows it was fitted to. Without them the report has neither a summary of the data nor a
-        cross-validation.
+    X, y, sample_weight, groups
+        The rows it was fitted to, as in `MossRegressor.fit`. Without them the report has neither a
+        summary of the data nor a cross-validation.
     cv
         Folds, as in `evaluate_frontier`, 5 by default; None for no cross-validation.
     points : int or shares of the largest stability, default=51
@@ -97,6 +100,9 @@ def collect(
         a rule of the report counts as found in a fold where a rule reads the same.
     gap : float, default=0.01
         Largest optimality gap of each point.
+    refits : int, default=20
+        How often the analysis is repeated for the track record of the model's own rules, unless the
+        model has one: see `MossRegressor.track_record`. 0 for none.
     title
         Title of the page.
     made : dict, optional
@@ -117,10 +123,15 @@ def collect(
     (7, 4, 5)
     """
     own = _rules_of(model)
+    if X is not None:
+        X, sample_weight, groups = split_beside(X, y, sample_weight, groups)
     if (X is None) is not (y is None):
         raise InvalidParameter("A report takes X and y together, or neither; pass both.")
     say = progress or (lambda *_: None)
     started = datetime.now(UTC)
+    told = {"sample_weight": sample_weight, "groups": groups}
+    record, not_repeated = record_for(model, X, y, refits=refits, say=say, n_jobs=n_jobs, **told)
+    own = replace(own, track_record=record)
     say("solving at stability targets", None, None)
     frontier = with_own(model.frontier(read_shares(points, model.floor), gap), model.solution_)
     if frontier.interrupted:
@@ -130,8 +141,8 @@ def collect(
     evaluation: FrontierEvaluation | None = None
     baselines: Sequence[BaselinePoint] = ()
     if X is not None and cv is not None:
-        options = {"sample_weight": sample_weight, "n_jobs": n_jobs, "identity": identity}
-        folds = _Folds(X, y, {"cv": cv, **options}, say)
+        options = {"cv": cv, "n_jobs": n_jobs, "identity": identity, **told}
+        folds = _Folds(X, y, options, say)
         shares = [frontier.share(point.stability) for point in solutions if point.stability > 0]
         evaluation = folds.evaluate(model, shares or [1.0], gap)
         baselines = folds.compare(model, methods, evaluation)
@@ -139,7 +150,9 @@ def collect(
     # are in many points and their texts are long.
     rules = list(dict.fromkeys(rule for rule_set in rule_sets for rule in rule_set.rules))
     table = None if X is None else split_column(X, y)[0]
-    scores = _training_scores(model, rule_sets, X, y, sample_weight)
+    classes = isinstance(model, MossClassifier)
+    seen = None if X is None else SeenRows.of(X, y, sample_weight, of_classes=classes)
+    scores = _training_scores(model, rule_sets, seen)
     data = ReportData(
         title=title or _title(own),
         target=own.target,
@@ -150,7 +163,7 @@ def collect(
         settings=_settings(model),
         rows=round(model.candidates_.statistics.n) if table is None else table.n_rows,
         columns=_columns(model, table, rules),
-        rules=_rules(rule_sets, rules),
+        rules=_rules(rule_sets, rules, seen),
         points=[
             replace(_point(frontier, solution, rule_set, rules, model), training=score)
             for solution, rule_set, score in zip(solutions, rule_sets, scores, strict=True)
@@ -161,6 +174,8 @@ def collect(
         baselines=baselines,
         floor=model.floor,
         identity=identity,
+        track_record=record,
+        not_repeated=not_repeated,
     )
     return data if evaluation is None else _with_evaluation(data, evaluation, rule_sets)
 
@@ -238,10 +253,16 @@ def _sql(rule_set: RuleSet) -> str:
         return f"-- {one_line(str(error))}\n"
 
 
-def _rules(rule_sets: Sequence[RuleSet], rules: Sequence[Rule]) -> list[ReportRule]:
+def _rules(
+    rule_sets: Sequence[RuleSet], rules: Sequence[Rule], seen: SeenRows | None
+) -> list[ReportRule]:
     """Return the rules that some point has; they are the same wherever they are."""
     sets = {rule: rule_set for rule_set in rule_sets for rule in rule_set.rules}
-    return [_rule(rule, sets[rule]) for rule in rules]
+    told = [_rule(rule, sets[rule]) for rule in rules]
+    if seen is None:
+        return told
+    observed = seen.observed(rule_sets)
+    return [replace(each, **asdict(observed[rule])) for each, rule in zip(told, rules, strict=True)]
 
 
 def _rule(rule: Rule, rule_set: RuleSet) -> ReportRule:
@@ -299,21 +320,16 @@ def _target(model: Moss, X: Any, y: Any) -> TargetSummary:
 
 
 def _training_scores(
-    model: Moss, rule_sets: Sequence[RuleSet], X: Any, y: Any, sample_weight: Any
+    model: Moss, rule_sets: Sequence[RuleSet], seen: SeenRows | None
 ) -> Sequence[float | None]:
     """Return what the predictions of each rule set are worth on the rows they come from."""
-    if X is None:
+    if seen is None:
         return [None] * len(rule_sets)
-    table, column = split_column(X, y)
-    weights = read_weights(sample_weight, table.n_rows)
-    if isinstance(model, MossClassifier):
-        # Against 0 and 1 instead of labels: the second class is the one whose probability is given.
-        target = (read_labels(column, table.n_rows)[1] == 1).astype(np.float64)
-    else:
-        target = finite_numbers(column, 0, table.n_rows)
     fitted = model.fitted_
-    score = partial(fitted.settings.objective.score, fitted.candidates, target, weights=weights)
-    return [score(rule_set.predict(table)).explained for rule_set in rule_sets]
+    score = partial(
+        fitted.settings.objective.score, fitted.candidates, seen.target, weights=seen.weights
+    )
+    return [score(rule_set.predict(seen.table)).explained for rule_set in rule_sets]
 
 
 # --- folds ----------------------------------------------------------------------------------------
