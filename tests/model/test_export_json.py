@@ -13,7 +13,7 @@ from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import Levels, Range, Rule
 from mossrules.data.columns import Kind
 from mossrules.exceptions import InvalidFile
-from mossrules.model.export_json import ruleset_schema, violation
+from mossrules.model.json_schema import ruleset_schema, violation
 from support.model_cases import (
     HOSTILE,
     finite,

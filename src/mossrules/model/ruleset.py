@@ -138,7 +138,8 @@ class RuleSet:
         if self.track_record is not None:
             _check_record(self.track_record, rules, self.binning)
             known = tuple(self.track_record.rules[i] for i in order)
-            canonical["track_record"] = replace(self.track_record, rules=known)
+            # Ranges of people are theirs, and not to be stored or sent with the rules.
+            canonical["track_record"] = replace(self.track_record, rules=known, people_ranges=None)
         for name, value in canonical.items():
             object.__setattr__(self, name, value)
 

@@ -23,6 +23,7 @@ from scipy.stats import norm
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules.checkpoint import parse_document, refuse_damage
+from mossrules.model.json_schema import violation
 
 if TYPE_CHECKING:
     from mossrules._typing import FloatArray, IntArray
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Interval", "Measured", "PeopleRanges", "RuleRecord", "TrackRecord", "wilson"]
 
 FORMAT, VERSION = "mossrules track record", 1
+RECORD_SCHEMA = {"$ref": "#/$defs/track_record"}
 SCHEMES = {
     "subsample": "a random {part} of the rows",
     "bootstrap": "as many rows, drawn with replacement",
@@ -85,7 +87,7 @@ class RuleRecord:
     same_sign: float  #: share of these in which the effect has the same sign; NaN of none
     coverage: float  #: share of all rows where the rule holds
     n: int  #: number of these rows
-    mean: float  #: mean target of these rows; of classes their event rate
+    mean: float  #: mean target of these rows; of classes their event rate; NaN if withheld
     events: int | None = None  #: of classes, rows of these that have the outcome
 
 
@@ -208,13 +210,7 @@ class TrackRecord:
     def summary(self) -> str:
         """Return in a few sentences what refits say of the whole rule set."""
         people = self.people
-        often = sum(each.found >= 0.8 * self.refits for each in self.rules)
-        refits = f"{self.refits} refits, each to {self.how}"
-        common = f"{_share_of(self.recurrence)} of the rules in common with this rule set"
-        sentences = [
-            f"{often} of {len(self.rules)} rules were found in at least 80 % of {refits}.",
-            f"A refit has {common}, by importance {_share_of(self.overlap)}.",
-        ]
+        sentences = self._sentences_on_rules()
         if not math.isnan(people.relative_range):
             sentences.append(
                 f"The {self.confidence:.0%} range of a prediction over refits is "
@@ -231,18 +227,33 @@ class TrackRecord:
                 f"{people.threshold:g} by a tenth of the refits or more."
             )
         if self.failed:
-            sentences.append(f"{self.failed} refits failed; the first: {self.failure}")
+            number = "1 refit" if self.failed == 1 else f"{self.failed} refits"
+            sentences.append(f"{number} failed; the first: {self.failure}")
         return "\n".join(sentences)
+
+    def _sentences_on_rules(self) -> list[str]:
+        """Return how many rules were found often, and what refits have in common with them."""
+        refits = f"{self.refits} refits, each to {self.how}"
+        if not self.rules:
+            alike = round(self.recurrence.value * self.refits)
+            return [f"There are no rules to find again; {alike} of {refits}, have none either."]
+        often = sum(each.found >= 0.8 * self.refits for each in self.rules)
+        rules = "1 rule was" if len(self.rules) == 1 else f"{len(self.rules)} rules were"
+        common = f"{_share_of(self.recurrence)} of the rules in common with this rule set"
+        return [
+            f"{often} of {rules} found in at least 80 % of {refits}.",
+            f"A refit has {common}, by importance {_share_of(self.overlap)}.",
+        ]
 
     def __repr__(self) -> str:
         width = max((len(each.rule) for each in self.rules), default=4)
         lines = [f"  {'rule':{width}}  {'found':>9}  {'near':>4}  effect ({self.confidence:.0%})"]
         lines += [
             f"  {each.rule:{width}}  {found_of(each, self):>9}  {each.near:>4}  {each.effect:+.4g} "
-            f"({each.held_fixed.lower:+.4g} to {each.held_fixed.upper:+.4g})"
+            f"({_interval_text(each.held_fixed)})"
             for each in self.rules
         ]
-        return "\n".join([*lines, self.summary()])
+        return "\n".join([*(lines if self.rules else []), self.summary()])
 
     # --- as JSON --------------------------------------------------------------------------------
 
@@ -256,9 +267,9 @@ class TrackRecord:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """Return what `to_dict` has made."""
-        known = {each.name for each in fields(cls)} - {"people_ranges"}
-        if set(content) != known:
-            raise ValueError("fields are missing, or unknown")
+        wrong = violation(content, RECORD_SCHEMA)
+        if wrong is not None:
+            raise ValueError(wrong)
         rules = tuple(_read_rule(each) for each in content["rules"])
         read = {
             "rules": rules,
@@ -266,11 +277,9 @@ class TrackRecord:
             "recurrence": Measured(*map(_number, content["recurrence"])),
             "overlap": Measured(*map(_number, content["overlap"])),
             "people": PeopleSummary(**_numbers(content["people"], ("n", "threshold"))),
+            **{name: int(content[name]) for name in ("refits", "failed", "seed", "rows")},
         }
         record = cls(**{**content, **read})
-        counts = (record.refits, record.failed, record.rows, *(each.found for each in rules))
-        if record.scheme not in SCHEMES or not all(isinstance(each, int) for each in counts):
-            raise ValueError("a field has a value that it cannot have")
         if any(not 0 <= each.found <= each.near <= record.refits for each in rules):
             raise ValueError("a rule was found more often than there were refits")
         return record
@@ -293,6 +302,10 @@ class TrackRecord:
 def found_of(rule: RuleRecord, record: TrackRecord) -> str:
     """Return "18 of 20"."""
     return f"{rule.found} of {record.refits}"
+
+
+def _interval_text(interval: Interval) -> str:
+    return "-" if math.isnan(interval.lower) else f"{interval.lower:+.4g} to {interval.upper:+.4g}"
 
 
 def _share_of(measured: Measured) -> str:
@@ -323,6 +336,6 @@ def _numbers(content: Mapping[str, Any], plain: Sequence[str]) -> dict[str, Any]
 def _read_rule(content: Mapping[str, Any]) -> RuleRecord:
     intervals = ("found_interval", "held_fixed", "whole_analysis")
     ends = {name: Interval(*map(_number, content[name])) for name in intervals}
-    return RuleRecord(
-        **{**content, **ends, "same_sign": _number(content["same_sign"])},
-    )
+    figures = {name: _number(content[name]) for name in ("same_sign", "mean")}
+    counts = {name: int(content[name]) for name in ("found", "near", "n")}  # JSON has 3.0 too
+    return RuleRecord(**{**content, **ends, **figures, **counts})
