@@ -34,7 +34,7 @@ from mossrules.candidates.cut_points import for_parts
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.search import Candidates, resolve_seed
 from mossrules.data.rows import Rows, read_rows
-from mossrules.data.table import target_name, without
+from mossrules.data.table import Table, take_rows, target_name, without
 from mossrules.evaluation.results import FAILED, NAN, MethodFold, Task
 from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
 from mossrules.learning.fit import find_in_rows
@@ -219,6 +219,8 @@ class Source:
 
     def take(self, positions: IntArray) -> Any:
         """Return some rows, as a table of the same kind."""
+        if isinstance(self.X, Table):
+            return take_rows(self.X, positions)
         if isinstance(self.X, Mapping):
             return {name: _take(values, positions) for name, values in self.X.items()}
         if nw.dependencies.is_into_dataframe(self.X):

@@ -333,7 +333,7 @@ def effects_again(fitted: FittedRules, rows: Rows, n_jobs: int = 1) -> FloatArra
     rules = fitted.rules
     if not target_varies(rows):
         return np.full(1 + len(rules), NAN)
-    settings = fitted.settings.but(max_rules=max(1, len(rules)), ties="keep")
+    settings = fitted.settings.but(max_rules=max(1, len(rules)), ties="keep", near=None, keep=None)
     again = no_candidates(rows, 1)
     if len(rules):
         again = count_again(fitted.candidates, _places(fitted), rows, n_jobs=n_jobs)
