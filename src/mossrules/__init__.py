@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from mossrules.candidates.search import Candidates, find_candidates
     from mossrules.defaults import PAPER
     from mossrules.estimators import MossClassifier, MossRegressor
-    from mossrules.evaluation import FrontierEvaluation, evaluate_frontier
+    from mossrules.evaluation import (
+        FrontierEvaluation,
+        RuleSetComparison,
+        compare_rule_sets,
+        evaluate_frontier,
+    )
     from mossrules.exceptions import MossError
     from mossrules.frontier import Frontier
     from mossrules.model import RuleSet, RuleSets
@@ -31,9 +36,11 @@ __all__ = [
     "MossRegressor",
     "Rule",
     "RuleSet",
+    "RuleSetComparison",
     "RuleSets",
     "Statistics",
     "__version__",
+    "compare_rule_sets",
     "evaluate_frontier",
     "find_candidates",
 ]
@@ -52,8 +59,10 @@ _HOME = {
     "MossRegressor": "mossrules.estimators",
     "Rule": "mossrules.candidates.rules",
     "RuleSet": "mossrules.model",
+    "RuleSetComparison": "mossrules.evaluation",
     "RuleSets": "mossrules.model",
     "Statistics": "mossrules.statistics",
+    "compare_rule_sets": "mossrules.evaluation",
     "evaluate_frontier": "mossrules.evaluation",
     "find_candidates": "mossrules.candidates.search",
 }

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from mossrules.data import columns, groups, labels, table
     from mossrules.display import report
     from mossrules.display.plots import _axes as axes
-    from mossrules.evaluation import assessment, results
+    from mossrules.evaluation import assessment, results, side_by_side
     from mossrules.learning import log_loss, squared_error
     from mossrules.model import export_text, rulesets
 else:
@@ -94,6 +94,7 @@ MODULES = {
     "results": "mossrules.evaluation.results",
     "rulesets": "mossrules.model.rulesets",
     "search": "mossrules.candidates.search",
+    "side_by_side": "mossrules.evaluation.side_by_side",
     "solver": "mossrules.solver",
     "squared_error": "mossrules.learning.squared_error",
     "stability": "mossrules.stability",

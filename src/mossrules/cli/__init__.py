@@ -5,7 +5,18 @@ several commands share is in `_options` (options), `_learning` (from a file to a
 `_output` (printing, tables, figures). Heavy modules are loaded when used, by `mossrules._late`.
 """
 
-from mossrules.cli import compare, demo, doctor, fit, frontier, predict, report, stability
+from mossrules.cli import (
+    compare,
+    demo,
+    diff,
+    doctor,
+    fit,
+    frontier,
+    performance,
+    predict,
+    report,
+    stability,
+)
 from mossrules.cli._app import app, main
 
 __all__ = ["app", "main"]
@@ -14,10 +25,12 @@ for command in (  # in the order in which help lists them
     demo.demo,
     fit.fit,
     predict.predict,
+    diff.diff,
     frontier.frontier,
     report.report,
     stability.stability,
     compare.compare,
+    performance.performance,
     doctor.doctor,
 ):
     app.command()(command)

@@ -19,6 +19,7 @@ from mossrules.display.report.render import (
     writable,
 )
 from mossrules.evaluation.difference_words import (
+    ARROW,
     Line,
     figures,
     headline,
@@ -58,7 +59,8 @@ def comparison_html(comparison: RuleSetComparison) -> str:
         if outcome["title"]:
             parts.append(f"<p><strong>{escape(outcome['title'])}</strong></p>")
         rows = "".join(
-            f"<tr>{TEXT_CELL.format(escape(each.name))}{NUMBER_CELL.format(escape(each.value))}"
+            f"<tr>{TEXT_CELL.format(escape(each.name))}"
+            f"{NUMBER_CELL.format(escape(each.value.replace(ARROW, TO)))}"
             f"{TEXT_CELL.format(escape(each.meaning))}</tr>"
             for each in outcome["figures"]
         )

@@ -203,7 +203,8 @@ class _Lines:
     def __init__(self, comparison: RuleSetComparison, outcome: OutcomeComparison) -> None:
         self.on_rows = comparison.rows is not None
         effects = _effects(outcome)
-        self._shown = dict(zip(effects, format_amounts(effects, effects), strict=True))
+        amounts = format_amounts(effects, effects) if effects else []
+        self._shown = dict(zip(effects, amounts, strict=True))
 
     def paired(self, title: str, meaning: str, pairs: Sequence[RulePair]) -> Section:
         """Return a section of pairs."""
@@ -303,7 +304,7 @@ def _section_text(section: Section) -> str:
     offset = 2 + sum(width + 2 for width in widths)
     lines = [_row(section.headings, widths, "rule")]
     for line, shown in zip(section.lines, cells, strict=True):
-        words = [each for part in line.parts for each in _wrapped_rule(part.text, offset)]
+        words = [each for part in line.parts for each in _wrapped_part(part, offset)]
         lines.append(_row(shown, widths, words[0]))
         lines += [f"{'':{offset}}{each}" for each in words[1:]]
     heading = _wrapped(f"{section.heading}: {section.meaning}")
@@ -319,13 +320,18 @@ def _wrapped(text: str) -> str:
     return "\n".join(wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
-def _wrapped_rule(text: str, offset: int) -> list[str]:
+def _wrapped_part(part: Part, offset: int) -> list[str]:
+    """Return a part of a rule on lines; what it became is on its own where one is too short."""
+    width = max(LEAST, WIDTH - offset)
+    if part.new is None or len(part.text) <= width:
+        return _wrapped_rule(part.text, width)
+    old, new = f"{part.lead}{part.old}", f"{ARROW.lstrip()}{part.new}"
+    return [*_wrapped_rule(old, width), *(f"  {each}" for each in _wrapped_rule(new, width - 2))]
+
+
+def _wrapped_rule(text: str, width: int) -> list[str]:
     return wrap(
-        text,
-        max(LEAST, WIDTH - offset),
-        subsequent_indent="  ",
-        break_long_words=False,
-        break_on_hyphens=False,
+        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
 
 

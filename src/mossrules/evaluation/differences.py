@@ -99,11 +99,14 @@ class RulePair:
 
     @property
     def relative_change(self) -> float:
-        """Change of the effect over the size of the old; infinite where that is zero."""
+        """Change of the effect over the old one: above zero where it grew, -1 where none is left.
+
+        Below -1 the sign flipped. Infinite where the old effect is zero, and the new is not.
+        """
         change = self.new.effect - self.old.effect
         if change == 0.0:
             return 0.0
-        return change / abs(self.old.effect) if self.old.effect else math.copysign(math.inf, change)
+        return change / self.old.effect if self.old.effect else math.inf
 
 
 @dataclass(frozen=True)
