@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,9 +20,11 @@ from mossrules.cli._output import (
     print_json,
     print_line,
     print_plain,
+    progress,
     rules_table,
     share_of_largest,
     solution_content,
+    table_of,
 )
 from mossrules.exceptions import InvalidParameter
 
@@ -50,6 +52,12 @@ def fit(
     export: Annotated[
         Export | None, typer.Option(help="Print the rule set in this form and nothing else.")
     ] = None,
+    price: Annotated[
+        bool,
+        typer.Option(
+            "--price", help="With --near, print what it costs to keep more of the approved rules."
+        ),
+    ] = False,
     as_json: options.Json = False,
     task: options.TaskOption = options.Task.AUTO,
     choice: options.Choice,
@@ -65,6 +73,8 @@ def fit(
     """
     if export is not None and as_json:
         raise InvalidParameter("--export and --json both say what to print; give one of them.")
+    if price and moss.near is None:
+        raise InvalidParameter("--price is that of keeping approved rules; name them by --near.")
     if output is not None:
         check_place(output)
     with dask_client(cluster):
@@ -84,10 +94,13 @@ def fit(
         if classifies
         else {"r2_training": model.score(table, file.target, file.weights)}
     )
+    prices = prices_of(model) if price else {}
     if as_json:
-        print_json(model_content(model, scores, table.n_rows))
+        print_json(model_content(model, scores, table.n_rows, prices))
     else:
         (show_classes if classifies else show)(model, scores, rows_in_words(table, file))
+        for label, each in prices.items():
+            show_price(each, label)
         if output is not None:
             print_line(f"Written to {output}.")
 
@@ -144,8 +157,9 @@ def show_certificate(model: Any) -> None:
         for line in (*late.export_text.notes_on_record(record), *record.summary().splitlines()[1:]):
             print_line(line)
     print_line(certificate(model.solution_))
-    if model.fitted_.floor_sentence is not None:
-        print_line(model.fitted_.floor_sentence)
+    for sentence in (model.fitted_.floor_sentence, model.fitted_.near_sentence):
+        if sentence is not None:
+            print_line(sentence)
 
 
 def choice_in_words(model: Any) -> str:
@@ -177,24 +191,69 @@ def show_classes(
     )
 
 
+def prices_of(model: Any) -> dict[Any, late.frontier.NearFrontier]:
+    """Return what it costs to keep more approved rules, by class where there are several."""
+    stage = "solving at numbers of approved rules"
+    with progress(stage) as show:
+
+        def listen(state: late.frontier.FrontierProgress) -> None:
+            show(stage, state.done, state.total)
+
+        return {
+            label: member.near_frontier(progress=listen)
+            for label, member in members_of(model).items()
+        }
+
+
+def show_price(price: late.frontier.NearFrontier, label: Any) -> None:
+    """Print what it costs to keep more approved rules, and what is proven."""
+    of_class = "" if label is None else f" for {label}"
+    print_line(
+        ("What it costs to keep more of the approved rules", "bold"),
+        late.export_text.one_line(f"{of_class}:"),
+    )
+    headings = ("kept", "recurrence", "rules", price.measure, "gap")
+    table = table_of(right=headings, last="status")
+    for point in price:
+        table.add_row(
+            f"{point.kept} of {price.n_approved}",
+            f"{point.recurrence:.1%}",
+            str(point.rules),
+            f"{point.fit:.4f}",
+            f"{point.gap:.2%}",
+            point.status,
+        )
+    out.print(table)
+    print_line("recurrence: share of rules in common with the approved rule set (Dice).")
+    print_line(price.proof)
+
+
 # --- for machines ---------------------------------------------------------------------------------
 
 
-def model_content(model: Any, scores: dict[str, float], n_rows: int) -> dict[str, Any]:
+def model_content(
+    model: Any, scores: dict[str, float], n_rows: int, prices: Mapping[Any, Any]
+) -> dict[str, Any]:
     """Return all that is said of a fitted model; of several classes, by class."""
     members = members_of(model)
-    content = {str(label): _member_content(member) for label, member in members.items()}
+    content = {
+        str(label): _member_content(member, prices.get(label)) for label, member in members.items()
+    }
     said = next(iter(content.values())) if len(members) == 1 else {"classes": content}
     return {"model": json.loads(model.rules_.to_json()), **said, **scores, "rows": n_rows}
 
 
-def _member_content(model: Any) -> dict[str, Any]:
+def _member_content(model: Any, price: late.frontier.NearFrontier | None) -> dict[str, Any]:
     content = {
         "texts": model.rules_.texts,
         "solution": solution_content(model.solution_, share_of_largest(model)),
     }
     if model.fitted_.floor_sentence is not None:
         content["floor"] = model.fitted_.floor_sentence
+    if model.fitted_.near_sentence is not None:
+        content["near"] = model.fitted_.near_sentence
+    if price is not None:
+        content["price"] = price.columns()
     if hasattr(model, "evaluation_"):  # cross-validation chose the stability
         chosen = model.evaluation_.choose()
         content |= {"chosen_share": chosen.share, "r2_test": chosen.r2}
