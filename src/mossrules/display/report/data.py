@@ -23,10 +23,12 @@ from mossrules.evaluation.agreement import Identity
 from mossrules.learning.fit import FittedRules
 from mossrules.learning.stability_levels import exempt_in_words, floor_in_words
 from mossrules.model import RuleSet
+from mossrules.model.track_record import TrackRecord
 from mossrules.solver import Solution, Status
 from mossrules.solver.problems.selection import FloorKind, SelectionProblem
 
 __all__ = [
+    "FEW_ROWS",
     "BaselinePoint",
     "CertificateSummary",
     "ColumnSummary",
@@ -44,7 +46,7 @@ EXACT = 2**53  # whole numbers below it are doubles, the only numbers that scrip
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # no extremes: they are single people's values
 MANY_LEVELS = 12
 ROUNDING = 1e-12  # losses that are relatively closer count as equal in the search, too
-FEW_ROWS = 5  # levels of fewer rows are counted together, without their names
+FEW_ROWS = 5  # levels of fewer rows are counted together, and means of fewer are withheld
 
 
 # --- columns ------------------------------------------------------------------------------------
@@ -149,6 +151,9 @@ class ReportRule:
     support: float  # coverage: share of rows where the rule holds
     proportion: float  # tree frequency: share of trees that contain it
     tests: tuple[Mapping[str, Any], ...]  # fields of an `Interval`, or of `Levels`
+    n: int | None = None  # number of rows where the rule holds
+    mean: float | None = None  # target of these rows: of classes the rate of the outcome
+    events: int | None = None  # of classes, rows of these that have the outcome
 
 
 @dataclass(frozen=True)
@@ -319,10 +324,14 @@ class ReportData:
     baselines: Sequence[BaselinePoint] = field(default_factory=tuple)  #: other methods
     floor: FloorKind = "sum"  #: what the stability score is of: the "sum" of counts, or "each"
     identity: Identity = "thresholds"  #: when two rules are the same
+    track_record: TrackRecord | None = None  #: of the model's own rules, without single people
+    not_repeated: str | None = None  #: why the analysis could not be repeated, if it could not
 
     def content(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        fields = asdict(self)
+        fields = asdict(replace(self, track_record=None))
+        if self.track_record is not None:
+            fields["track_record"] = self.track_record.to_dict()
         columns, rows, target = (fields.pop(name) for name in ("columns", "rows", "target_summary"))
         if fields["floor"] == "sum":  # as before there was another
             del fields["floor"]

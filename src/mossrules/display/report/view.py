@@ -27,7 +27,15 @@ from mossrules.display.report.numbers import (
     odds_ratio,
     percent,
 )
+from mossrules.display.report.record_words import (
+    base_range,
+    found_cells,
+    observed_cells,
+    record_of,
+    record_sentence,
+)
 from mossrules.evaluation.agreement import Identity
+from mossrules.model.track_record import TrackRecord
 from mossrules.solver.problems.selection import FloorKind
 
 __all__ = ["fit_figure", "label_words", "make_view", "score_figure"]
@@ -59,7 +67,8 @@ Content = Mapping[str, Any]
 def make_view(content: Content) -> dict[str, Any]:
     """Return what the templates need beside the content itself."""
     points, columns = content["points"], content["data"]["columns"]
-    texts = [_point(content, position) for position in range(len(points))]
+    record = record_of(content)
+    texts = [_point(content, position, record) for position in range(len(points))]
     shown = texts[content["chosen"]]
     return {
         "rows": f"{content['data']['rows']:,}",
@@ -77,8 +86,10 @@ def make_view(content: Content) -> dict[str, Any]:
         "same": SAME_RULES[content.get("identity", "thresholds")],
         "texts": texts,
         "shown": shown,
-        "rules": [_rule(rule) for rule in content["rules"]],
-        "columns": 4 + (content["link"] == "logit") + bool(content["folds"]),
+        "rules": _rules(content),
+        "record": record,
+        "found": record is not None or bool(content["folds"]),
+        "observed": any(rule["n"] is not None for rule in content["rules"]),
         "has_training": any(point["training"] is not None for point in points),
         "evaluated": any(point["evaluated"] is not None for point in points),
         "fields": [
@@ -102,12 +113,14 @@ def label_words(label: str | float | bool | None) -> str:
 # --- points and rules ---------------------------------------------------------------------------
 
 
-def _point(content: Content, position: int) -> dict[str, Any]:
+def _point(content: Content, position: int, record: TrackRecord | None) -> dict[str, Any]:
     """Return the texts of a point, by the slot of the page that each stands in."""
     point = content["points"][position]
     certificate, tested = point["certificate"], point["evaluated"]
     # One number of decimals for all amounts of a point, so that a reader can add them up.
     decimals = _decimals(point)
+    is_own = position == content["chosen"]
+    own = record if is_own else None
     return {
         "point": f"point {position + 1}",
         "words": _point_words(position, len(content["points"]), point),
@@ -123,26 +136,30 @@ def _point(content: Content, position: int) -> dict[str, Any]:
         "bound": number(certificate["bound"]),
         "seconds": number(certificate["seconds"]),
         "stopped": NOTHING if tested is None else str(tested["stopped"]),
+        "record": record_sentence(content, record, own=is_own),
         "base": amount(point["intercept"], decimals),
+        "base_range": base_range(own, content["link"], decimals),
         "decimals": decimals,  # of the sums that the script writes
-        "rules": _rows(content, point, decimals),
+        "rules": _rows(content, point, decimals, own),
         "columns": _columns_used(content, point),
     }
 
 
-def _rows(content: Content, point: Mapping[str, Any], decimals: int | None) -> list[dict[str, Any]]:
+def _rows(
+    content: Content, point: Mapping[str, Any], decimals: int | None, record: TrackRecord | None
+) -> list[dict[str, Any]]:
     """Return what the table of rules says of each rule at this point."""
     largest = max(map(abs, point["weights"]), default=0.0) or 1.0
-    found = point["found"] or [None] * len(point["rules"])
+    found = found_cells(content, point, record, decimals)
     return [
         {
             "rule": rule,
             "weight": amount(weight, decimals),
             "bar": _bar(weight, largest),
             "odds": odds_ratio(math.exp(min(weight, 700.0))),  # beyond, float64 overflows
-            "found": NOTHING if times is None else f"{times} of {content['folds']}",
+            **cells,
         }
-        for rule, weight, times in zip(point["rules"], point["weights"], found, strict=True)
+        for rule, weight, cells in zip(point["rules"], point["weights"], found, strict=True)
     ]
 
 
@@ -162,13 +179,19 @@ def _columns_used(content: Content, point: Mapping[str, Any]) -> list[int]:
     return [position for position, column in enumerate(columns) if column["name"] in used]
 
 
-def _rule(rule: Mapping[str, Any]) -> dict[str, Any]:
+def _rules(content: Content) -> list[dict[str, Any]]:
     """Return what is the same of a rule at every point."""
-    return {
-        "pieces": _pieces(rule),
-        "support": percent(rule["support"]),
-        "proportion": percent(rule["proportion"]),
-    }
+    rules = content["rules"]
+    decimals = decimals_for(rule["mean"] for rule in rules)
+    return [
+        {
+            "pieces": _pieces(rule),
+            "support": percent(rule["support"]),
+            "proportion": percent(rule["proportion"]),
+            **observed_cells(rule, content["link"], decimals),
+        }
+        for rule in rules
+    ]
 
 
 def _pieces(rule: Mapping[str, Any]) -> list[tuple[str, bool]]:

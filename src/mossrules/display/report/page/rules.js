@@ -28,7 +28,7 @@ function showRules(now, before) {
   const old = new Map(before.rules.map((row) => [row.rule, row.weight]));
   byId("rule-rows").replaceChildren(...now.rules.map((row) => ruleRow(row, old.get(row.rule))));
   byId("no-rules").hidden = now.rules.length > 0;
-  fill(byId("base-value"), { weight: now.base });
+  fill(byId("base-value"), { weight: now.base, range: now.base_range });
   sayWas(byId("base-value"), now.base, before.base);
 }
 
@@ -39,10 +39,20 @@ function ruleRow(words, old) {
   for (const [name, value] of Object.entries(words.bar)) {
     row.querySelector(".bar rect").setAttribute(name, value);
   }
+  showMeter(row.querySelector(".meter"), words);
   row.classList.toggle("came", old === undefined);
   slot(row, "new").hidden = old !== undefined;
   sayWas(row, words.weight, old ?? words.weight);
   return row;
+}
+
+/** How often refits found a rule; without a track record there is nothing to show. */
+function showMeter(meter, words) {
+  if (!meter) return;
+  meter.toggleAttribute("hidden", !words.often);
+  for (const name of ["often", "nearly"]) {
+    meter.querySelector(`.${name}`).setAttribute("width", words[name] || "0");
+  }
 }
 
 function sayWas(row, now, was) {

@@ -1,0 +1,134 @@
+"""The track record that a report shows, and what its rows say of each rule.
+
+A report is made to be passed on, so nothing is kept that belongs to one person: not the ranges of
+single predictions, and no mean of only a few rows, or of all but a few.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mossrules._common import check_integer
+from mossrules._typing import BoolArray, FloatArray
+from mossrules.candidates.rules import Rule
+from mossrules.data.canonical_order import are_repetitions
+from mossrules.data.groups import read_groups
+from mossrules.data.labels import read_labels
+from mossrules.data.table import Table, finite_numbers, read_weights, split_column
+from mossrules.display.report.data import FEW_ROWS
+from mossrules.evaluation import EvaluationProgress, TrackRecord, track_record
+from mossrules.exceptions import MossError
+from mossrules.model import RuleSet
+from mossrules.progress import StageListener
+
+__all__ = ["Observed", "SeenRows", "record_for"]
+
+STAGE = "repeating the analysis"
+
+
+# --- the record -----------------------------------------------------------------------------------
+
+
+def record_for(
+    model: Any, X: Any, y: Any, *, refits: int, say: StageListener, **how: Any
+) -> tuple[TrackRecord | None, str | None]:
+    """Return the model's own track record, or one made of its rows; and why there is none.
+
+    A report is worth having without, so what stands against a record is told and raises nothing.
+    """
+    if check_integer("refits", refits, minimum=0) == 1:
+        check_integer("refits", refits, minimum=2)
+    known: TrackRecord | None = model.rules_.track_record
+    if known is not None:
+        return _to_pass_on(known), None
+    if X is None or refits == 0:
+        return None, None
+    read_groups(how["groups"], split_column(X, y)[0].n_rows)  # a mistake in them is an error
+
+    def listen(state: EvaluationProgress) -> None:
+        say(STAGE, state.done, state.total)
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a refit warns of, the fit has warned of
+            made: Any = track_record(model, X, y, refits=refits, progress=listen, **how)
+    except MossError as reason:
+        return None, str(reason)
+    return _to_pass_on(made), None
+
+
+def _to_pass_on(record: TrackRecord) -> TrackRecord:
+    """Return a record without what belongs to single people."""
+    rules = tuple(
+        replace(each, mean=math.nan, events=None) if _tells_single(each.n, record.rows) else each
+        for each in record.rules
+    )
+    return replace(record, rules=rules, people_ranges=None)
+
+
+def _tells_single(n: int, n_rows: int) -> bool:
+    """Tell whether a mean of n rows gives away a few, or with that of all rows the few others."""
+    return min(n, n_rows - n) < FEW_ROWS
+
+
+# --- the rows -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What is observed on the rows where a rule holds."""
+
+    n: int  # of them; whole weights count as repetitions
+    mean: float | None = None  # of the target: of classes the rate of the outcome
+    events: int | None = None  # of classes, rows of them that have the outcome
+
+
+@dataclass(frozen=True, eq=False)
+class SeenRows:
+    """The rows of a report: features, target (0 and 1 for classes) and weights."""
+
+    table: Table
+    target: FloatArray
+    weights: FloatArray | None
+    of_classes: bool
+
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_weight: Any, *, of_classes: bool) -> SeenRows:
+        """Return the rows of a fit."""
+        table, column = split_column(X, y)
+        weights = read_weights(sample_weight, table.n_rows)
+        if of_classes:
+            # The second class is the one whose probability is given.
+            target = (read_labels(column, table.n_rows)[1] == 1).astype(np.float64)
+        else:
+            target = finite_numbers(column, 0, table.n_rows)
+        return cls(table, target, weights, of_classes)
+
+    def observed(self, rule_sets: Sequence[RuleSet]) -> Mapping[Rule, Observed]:
+        """Return what is observed where each rule holds; rules are the same in all sets."""
+        found: dict[Rule, Observed] = {}
+        for rule_set in rule_sets:
+            if all(rule in found for rule in rule_set.rules):
+                continue
+            for rule, holds in zip(rule_set.rules, rule_set.holds(self.table).T, strict=True):
+                if rule not in found:
+                    found[rule] = self._on(holds)
+        return found
+
+    def _on(self, holds: BoolArray) -> Observed:
+        times, weights = np.ones(len(holds)), self.weights
+        if weights is not None:
+            times = weights if are_repetitions(weights) else (weights > 0).astype(np.float64)
+        n = round(times[holds].sum())
+        if _tells_single(n, round(times.sum())):
+            return Observed(n)
+        # At least five rows count, so the weights do not sum to nothing.
+        mean = np.average(self.target[holds], weights=None if weights is None else weights[holds])
+        events = round((times * self.target)[holds].sum()) if self.of_classes else None
+        return Observed(n, float(mean), events)
