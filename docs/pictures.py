@@ -8,7 +8,12 @@ import matplotlib as mpl
 from sklearn.datasets import load_diabetes
 
 from mossrules import PAPER, MossRegressor
-from mossrules.display import ConsistencyDisplay, FrontierDisplay, RulesDisplay
+from mossrules.display import (
+    ConsistencyDisplay,
+    FrontierDisplay,
+    RulesDisplay,
+    TrackRecordDisplay,
+)
 from mossrules.evaluation import evaluate
 
 __all__ = ["main"]
@@ -32,8 +37,10 @@ def main() -> None:
     refits = evaluate(methods, X, y, cv=5, vary_seed=True)  # as in docs/why.md
 
     model = MossRegressor(max_rules=6).fit(X, y)
+    record = model.track_record(X, y, refits=20)  # as in docs/trackrecord.md
     displays = {
         "again": ConsistencyDisplay.from_splits({name: refits.rule_sets(name) for name in methods}),
+        "record": TrackRecordDisplay.from_record(record),
         "rules": RulesDisplay.from_estimator(model),
         "frontier": FrontierDisplay.from_estimator(model, points=20),
     }
