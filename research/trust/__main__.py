@@ -14,6 +14,7 @@ from research.harness.clone import DATA, ROOT
 from research.trust.measuring import measure_all
 from research.trust.methods import METHODS, methods_named
 from research.trust.page import write_page
+from research.trust.peers import SECONDS
 from research.trust.tables import tables_named
 
 OUT = ROOT / "docs" / "results" / "trust" / "record.json"
@@ -32,6 +33,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--scheme", choices=("folds", "bootstrap"), default="folds")
     parser.add_argument("--max-rows", type=int, default=4000)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help="limit on a fit of another package"
+    )
     parser.add_argument("--out", type=Path, default=OUT, help="record; its rows stand beside it")
     parser.add_argument("--data", type=Path, default=DATA, help="where the tables are")
     parser.add_argument(
@@ -48,7 +52,9 @@ def main(arguments: list[str] | None = None) -> None:
         for table in tables_named(options.tables)
         for method in methods_named(options.methods)
     ]
-    measure_all(tasks, settings, options.out, options.processes, options.data)
+    measure_all(
+        tasks, settings, options.out, options.processes, options.data, seconds=options.seconds
+    )
 
 
 if __name__ == "__main__":

@@ -125,7 +125,8 @@ def encode_table(
     if keep is None:
         # One byte per column, four each for target and number, eight for a weight. Half of the
         # memory, as histograms and overlaps need some, and so does whatever else the machine does.
-        bytes_per_row = len(binning.columns) + 8 * (1 + rows.is_weighted + (rows.groups is not None))
+        beside = 1 + rows.is_weighted + (rows.groups is not None)
+        bytes_per_row = len(binning.columns) + 8 * beside
         keep = rows.n_rows * bytes_per_row <= rows.chunks.memory // 2
     # One more pass than codes need: the grid must be known before the first target is encoded.
     span = rows.span

@@ -147,9 +147,9 @@ class Forest:
             key = key * radix + part
         firsts, which = np.unique(key, return_index=True, return_inverse=True)[1:]
         paths: list[Path] = []
-        for number, *split, missing in parts[:, firsts].T.tolist():
+        for number, column, low, width, missing in parts[:, firsts].T.tolist():
             for goes_left in (True, False):
-                step = Step(*split, has_missing=bool(missing), goes_left=goes_left)
+                step = Step(column, low, width, bool(missing), goes_left)
                 paths.append((*known[number], step))
         below = np.full((len(numbers), 2 * numbers.shape[1]), -1, dtype=np.int64)
         below[trees, 2 * nodes] = 2 * which

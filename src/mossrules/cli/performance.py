@@ -91,7 +91,7 @@ def performance(
     if known is not None:
         task = task_of(known)
     table, kind, subgroups = read_subgroups(file, task, by or [])
-    how = {"by": subgroups, "threshold": threshold, "confidence": confidence, "n_jobs": jobs}
+    how: dict[str, Any] = {"threshold": threshold, "confidence": confidence, "n_jobs": jobs}
     judged: Any = known
     if known is None:
         estimators = late.estimators
@@ -106,7 +106,8 @@ def performance(
     with progress("learning on folds"), warnings.catch_warnings():
         warnings.simplefilter("ignore", SolveLimitWarning)  # rule sets of folds are not shown
         cv = folds if known is None else None
-        found = late.evaluation.performance(judged, table, file.target, cv=cv, **file.beside, **how)
+        how |= {"by": subgroups, "cv": cv, **file.beside}
+        found = late.evaluation.performance(judged, table, file.target, **how)
     finish(found, output, plot, as_json=as_json)
 
 

@@ -369,7 +369,8 @@ class MossEstimator(RuleEstimator):
 
         Each refit does all that `fit` does, on some of the rows and with a seed of its own, but for
         what "auto" stands for: refits have the stability target that was chosen, and no more than
-        1,000 trees. From then on `rules_` shows the record wherever it is printed, exported or stored.
+        1,000 trees. From then on `rules_` shows the record wherever it is printed, exported or
+        stored.
 
         Parameters
         ----------

@@ -6,9 +6,9 @@ for `comparison.py` (whose checkpoint is `record.py`) and `trade_off.py`; `asses
 `track_record.py` repeats the analysis of one fitted model. Agreement is
 defined once, in `agreement.py`. Methods are asked for no more than `learning/method.py` says.
 
-Intervals: `parts.py` divides rows, fits and predicts for `sample_splitting.py` (effects on rows that
-had no part in the choice; values in `effects.py`), `conformal.py` (predictions) and `judging.py`
-(performance; values in `performance_table.py`), by `sandwich.py` and `influence.py`.
+Intervals: `parts.py` divides rows, fits and predicts for `sample_splitting.py` (effects on rows
+that had no part in the choice; values in `effects.py`), `conformal.py` (predictions) and
+`judging.py` (performance; values in `performance_table.py`), by `sandwich.py` and `influence.py`.
 
 `comparing_rule_sets.py` puts two rule sets side by side: `rule_pairs.py` says which rule stands for
 which, `side_by_side.py` looks at rows, `differences.py` has the values, `difference_words.py` the

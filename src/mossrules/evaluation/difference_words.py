@@ -330,9 +330,7 @@ def _wrapped_part(part: Part, offset: int) -> list[str]:
 
 
 def _wrapped_rule(text: str, width: int) -> list[str]:
-    return wrap(
-        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
+    return wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 # --- Markdown -------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ def _table(effects: list[RuleEffect], confidence: float) -> Iterator[str]:
     ratios = effects[0].outcome is not None
     title = "odds ratio" if ratios else "effect"
     rows = [(title, f"{confidence:.0%} interval", "p", "n", "events" if ratios else "mean", "rule")]
-    shown = [(each.effect, each.lower, each.upper) for each in effects]
+    shown: list[tuple[float, ...]] = [(each.effect, each.lower, each.upper) for each in effects]
     amounts = _ratios(shown) if ratios else _amounts(shown)
     means = [texts[0].lstrip("+") for texts in _amounts([(each.mean,) * 3 for each in effects])]
     for each, (effect, lower, upper), mean in zip(effects, amounts, means, strict=True):

@@ -127,7 +127,7 @@ class Method:
         names = [each for each in copy.get_params() if each.split("__")[-1] == "random_state"]
         return copy.set_params(**dict.fromkeys(names, seed))
 
-    def fresh(self, n_jobs: int) -> Any:
+    def fresh(self, n_jobs: int | None) -> Any:
         """Return one that is not fitted, for a single fold."""
         if not self.is_ours:
             copy = clone(self.estimator)

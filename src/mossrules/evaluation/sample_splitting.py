@@ -218,15 +218,16 @@ def _describe(
     figures[:, kept] = (estimated.values, estimated.errors, lower, upper, estimated.p_values)
     described = []
     texts = [INTERCEPT, *rules.texts]
+    names = ("effect", "standard_error", "lower", "upper", "p_value")
     for column, before in enumerate([rules.intercept, *rules.weights.tolist()]):
         holds = part.M[:, column] > 0
         n = int(np.count_nonzero(holds))
         alone = notes[column] is None and np.isnan(figures[1, column])
         described.append(
             RuleEffect(
-                texts[column],
-                rules.outcome if part.of_classes else None,
-                *map(float, figures[:, column]),
+                rule=texts[column],
+                outcome=rules.outcome if part.of_classes else None,
+                **dict(zip(names, figures[:, column].tolist(), strict=True)),
                 degrees=estimated.degrees,
                 n=n,
                 coverage=float(w[holds].sum() / w.sum()),

@@ -53,7 +53,7 @@ def least_squares(
     """Return the coefficients of columns that are linearly independent."""
     w = np.ones(len(y)) if weights is None else weights
     root = np.sqrt(w)
-    values = np.linalg.lstsq(M * root[:, None], y * root, rcond=None)[0]
+    values = np.asarray(np.linalg.lstsq(M * root[:, None], y * root, rcond=None)[0], np.float64)
     return _with_errors(values, M, w, w * (y - M @ values), groups)
 
 

@@ -112,15 +112,14 @@ class SplitEffectsDisplay:
         rows.draw(self.ax_)
         self._draw(rows.centres)
         self.ax_.axvline(0.0, color="0.3", linewidth=0.8)
-        link = "identity" if self.outcome is None else "logit"
-        of = units(self.target, link)
+        of = units(self.target, "identity")
         if self.outcome is not None:
             of = f"log-odds of {shorten(event_text(self.target, self.outcome), 30)}"
         self.ax_.set_xlabel(f"effect ({of})", **PLAIN)
         self.ax_.grid(visible=True, axis="x", color="0.9", linewidth=0.6)
         self.ax_.set_axisbelow(True)
-        handles = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "fontsize": "small"}
-        self.ax_.legend(frameon=False, **handles)
+        above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+        self.ax_.legend(frameon=False, fontsize="small", **above)
         return self
 
     def _draw(self, centres: Sequence[float]) -> None:
