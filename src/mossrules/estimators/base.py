@@ -258,7 +258,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         groups : one label per row, or the name of a column of X, optional
             Which rows belong together, such as the visits of a patient or the pupils of a school.
             A tree of the forest, a fold of "auto" and whatever else divides the rows has all rows
-            of a group or none. A column is then no feature. See docs/groups.md.
+            of a group or none. A column is then no feature. See docs/data.md.
         """
         self.check_parameters()
         rows = read_training(self, X, y, sample_weight, groups, whole=self._needs_rows)
@@ -335,7 +335,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         groups : one label per row, or the name of a column of X, optional
             Which rows belong together, such as the visits of a patient or the pupils of a school.
             A tree of the forest, a fold of "auto" and whatever else divides the rows has all rows
-            of a group or none. A column is then no feature. See docs/groups.md.
+            of a group or none. A column is then no feature. See docs/data.md.
         """
         self._outcome = None  # of an earlier fit, to other classes maybe
         self.check_parameters()

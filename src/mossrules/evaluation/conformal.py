@@ -73,8 +73,8 @@ class PredictionIntervals:
     True
     """
 
-    method: IntervalMethod
-    confidence: float
+    method: IntervalMethod  #: "cv+" or "split"
+    confidence: float  #: how often the target is to be within the interval
     guarantee: float | None  #: the least coverage that is proven; None with weights of rows
     model: Any  #: makes the predictions: of "cv+" fitted to all rows, of "split" to the first part
     n: int  #: rows whose residuals the intervals are made of

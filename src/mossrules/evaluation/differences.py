@@ -81,9 +81,9 @@ class RulePair:
     mossrules.evaluation.RuleSetComparison : Has them, as `pairs` of its outcomes.
     """
 
-    #: "kept" (they read the same), "moved" (the same columns and directions, other cut points or
-    #: levels) or "same rows" (other conditions that hold on nearly the same rows of X)
-    pairing: Pairing
+    # They read the same; or have the same columns and directions, and other cut points or levels; or
+    # other conditions, which hold on nearly the same rows of X.
+    pairing: Pairing  #: "kept", "moved" or "same rows"
     old: OneRule  #: of the old rule set
     new: OneRule  #: of the new rule set
     conditions: tuple[ConditionChange, ...] = ()  #: of kept and moved rules, one by one

@@ -40,9 +40,9 @@ class RuleEffect:
     rule: str  #: as printed, or "(intercept)"
     outcome: Label | None  #: the class whose log-odds it moves; None of numbers
     effect: float  #: NaN where the second part does not determine it
-    standard_error: float
-    lower: float
-    upper: float
+    standard_error: float  #: whatever the spread of the errors, by leaving out each row or group
+    lower: float  #: lower end of the interval of the effect
+    upper: float  #: upper end
     p_value: float  #: two-sided, of the hypothesis that the effect is 0
     degrees: float  #: of freedom of the t distribution
     n: int  #: rows of the second part where the rule holds

@@ -48,7 +48,19 @@ EPSILON = float(np.finfo(np.float64).eps)  # likewise for the log-loss, as in sc
 
 
 class Interval(NamedTuple):
-    """A measure and its interval; NaN for what the rows do not determine."""
+    """A measure and its interval; NaN for what the rows do not determine.
+
+    Parameters
+    ----------
+    estimate : float
+        The measure on the rows at hand.
+    lower, upper : float
+        The ends of its interval.
+
+    See Also
+    --------
+    mossrules.evaluation.Performance : Has them, under the names of measures.
+    """
 
     estimate: float
     lower: float = NAN

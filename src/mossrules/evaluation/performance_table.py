@@ -47,18 +47,28 @@ class SubgroupPerformance:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Rows with like predictions, and what was observed on them."""
+    """Rows with like predictions, and what was observed on them.
+
+    See Also
+    --------
+    mossrules.evaluation.Performance : Has them, in its `curves`.
+    """
 
     predicted: float  #: mean prediction
     observed: float  #: mean of the target; of classes, the share with the outcome
-    lower: float  #: interval of `observed`
-    upper: float
+    lower: float  #: lower end of the interval of `observed`
+    upper: float  #: upper end
     n: int  #: rows
 
 
 @dataclass(frozen=True)
 class CalibrationCurve:
-    """What was observed where what was predicted, for one outcome."""
+    """What was observed where what was predicted, for one outcome.
+
+    See Also
+    --------
+    mossrules.evaluation.Performance : Has them, as `curves`.
+    """
 
     outcome: Label | None  #: the class; None of numbers
     points: tuple[CurvePoint, ...]  #: by tenths of the rows, from the lowest prediction on

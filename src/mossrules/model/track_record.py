@@ -75,7 +75,12 @@ def wilson(successes: float, trials: float, confidence: float = 0.95) -> Interva
 
 @dataclass(frozen=True)
 class RuleRecord:
-    """What refits say of one rule."""
+    """What refits say of one rule.
+
+    See Also
+    --------
+    mossrules.evaluation.TrackRecord : Has them, as `rules`.
+    """
 
     rule: str  #: as it is printed
     found: int  #: refits that have it, as printed
@@ -96,6 +101,10 @@ class PeopleRanges:
     """Which predictions refits give to each row, which may be a person.
 
     Rows of many are a sample: `rows` says which ones.
+
+    See Also
+    --------
+    mossrules.evaluation.TrackRecord : Has them, as `people_ranges`.
     """
 
     rows: IntArray  #: positions in the table, as it was given
@@ -158,7 +167,7 @@ class TrackRecord:
     n_rules: float  #: mean number of rules of a refit
     people: PeopleSummary  #: what varies in predictions
     outcome: str | None = None  #: of classes, the one that is predicted
-    people_ranges: PeopleRanges | None = field(default=None, repr=False, compare=False)
+    people_ranges: PeopleRanges | None = field(default=None, repr=False, compare=False)  #: of rows
 
     def __eq__(self, other: object) -> bool:
         # By their texts: NaN is not equal to itself.

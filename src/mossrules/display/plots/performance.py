@@ -182,7 +182,17 @@ class SubgroupDisplay:
     def from_performance(
         cls, performance: Performance, *, measure: str | None = None, outcome: Label | None = None
     ) -> SubgroupDisplay:
-        """Return the display of a measure, by default AUC or R2; of several classes, of one."""
+        """Return the display of a measure; of several classes, of one.
+
+        Parameters
+        ----------
+        performance : Performance
+            As `mossrules.evaluation.performance` returns it.
+        measure : str, optional
+            One of its measures; by default AUC or R2.
+        outcome
+            Of several classes, the one whose measure is drawn.
+        """
         found = check_performance(performance)
         chosen = choose_outcome(found, outcome)
         measure = next(iter(found.labels)) if measure is None else measure
