@@ -81,8 +81,8 @@ class RulePair:
     mossrules.evaluation.RuleSetComparison : Has them, as `pairs` of its outcomes.
     """
 
-    # They read the same; or have the same columns and directions, and other cut points or levels; or
-    # other conditions, which hold on nearly the same rows of X.
+    # Of the second, columns and directions are the same, and cut points or levels differ; the last
+    # have other conditions, and hold on nearly the same rows of X.
     pairing: Pairing  #: "kept", "moved" or "same rows"
     old: OneRule  #: of the old rule set
     new: OneRule  #: of the new rule set
