@@ -291,7 +291,7 @@ def count_again(
     patterns = None
     if candidates.patterns is not None:
         patterns = compute_patterns(data, some, n_jobs=n_jobs)
-    return Candidates(data.binning, some, statistics, patterns)
+    return Candidates(candidates.binning, some, statistics, patterns)
 
 
 def _simpler(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from mossrules._typing import BoolArray, FloatArray
+from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.candidates.rules import Range, Rule
 from mossrules.constraints.kinds import Constraint, MustInclude
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from mossrules.candidates.search import Candidates
     from mossrules.solver.problems.selection import SelectionProblem
 
-__all__ = ["ConstraintBuilder", "apply_constraints", "check_constraints", "required_rules"]
+__all__ = [
+    "ConstraintBuilder",
+    "apply_constraints",
+    "check_constraints",
+    "directions_of",
+    "required_rules",
+]
 
 Limited = TypeVar("Limited", bound="SelectionProblem")
 
@@ -92,6 +98,23 @@ def apply_constraints(
         f"No rule set of at most {problem.max_rules} of the {len(candidates)} candidate rules "
         f"keeps all constraints; {remedy}."
     )
+
+
+def directions_of(
+    candidates: Candidates, constraints: Sequence[Constraint]
+) -> tuple[IntArray, BoolArray]:
+    """Return the signs that constraints ask of the weights of rules that are chosen already.
+
+    Where one is 1, the weight is not below 0. And return which rules may have no weight at all, as
+    they would have to push against the mean of their own rows.
+    """
+    builder = ConstraintBuilder(candidates)
+    for constraint in constraints:
+        constraint.limit(builder)
+    builder.finish()
+    forbidden = np.zeros(len(candidates), dtype=bool)
+    forbidden[sorted(builder.forbidden)] = True
+    return builder.bounded.astype(np.int64), forbidden
 
 
 def _limited(

@@ -36,9 +36,10 @@ from sklearn.base import is_classifier
 
 from mossrules._common import cached_property, check_choice, check_integer, check_number
 from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
-from mossrules.candidates.rules import OPEN, Range, Rule
+from mossrules.candidates.rules import OPEN, Condition, Levels, Rule
 from mossrules.candidates.search import count_again, numbering_of, resolve_seed
 from mossrules.checkpoint import CheckpointFile, read_number
+from mossrules.constraints.compile import check_constraints, directions_of
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.columns import Label
 from mossrules.data.labels import python_label
@@ -122,6 +123,8 @@ def track_record(
         numbering=numbering_of(model.generator),
         n_jobs=jobs,
     )
+    if classes:
+        _check_classes(model, rows)
     seed = resolve_seed(random_state) % LARGEST_SEED
     splits = refit_splits(rows, refits, scheme, None, seed, stratify=classes, share=share)
     work = _Refits.of(model, rows, splits, seed, jobs)
@@ -176,6 +179,9 @@ class _Refits:
         bases = {label: _Base.of(each, rows, label, n_jobs) for label, each in fitted.items()}
         again = model.get_params(deep=False)
         again["stability"] = next(iter(fitted.values())).settings.stability
+        if again["n_trees"] == "auto":
+            grown = max(each.candidates.pool.n_trees for each in fitted.values())
+            again["n_trees"] = min(grown, REFIT_TREES)
         method = Method("model", type(model)(**again), resolve_seed(model.random_state))
         return cls(model, method, fitted, bases, rows, splits, seed)
 
@@ -277,6 +283,16 @@ def _check_size(fitted: FittedRules, rows: Rows) -> None:
         )
 
 
+def _check_classes(model: Any, rows: Rows) -> None:
+    """Refuse classes that are called otherwise than those of the fit."""
+    known, given = (
+        [python_label(each) for each in labels] for labels in (model.classes_, rows.classes)
+    )
+    if known != given:
+        names = (", ".join(map(repr, labels[:5])) for labels in (given, known))
+        _refuse_other_rows("their classes are {} in place of {}".format(*names))
+
+
 def _check_rules(fitted: FittedRules, statistics: Statistics) -> None:
     """Refuse rows that differ from those of the fit in what the chosen rules see of them."""
     known, places = fitted.candidates.statistics, _places(fitted)
@@ -333,15 +349,22 @@ def effects_again(fitted: FittedRules, rows: Rows, n_jobs: int = 1) -> FloatArra
     rules = fitted.rules
     if not target_varies(rows):
         return np.full(1 + len(rules), NAN)
-    settings = fitted.settings.but(max_rules=max(1, len(rules)), ties="keep", near=None, keep=None)
-    again = no_candidates(rows, 1)
+    settings = fitted.settings.but(
+        max_rules=max(1, len(rules)), ties="keep", constraints=None, near=None, keep=None
+    )
+    again, allowed = no_candidates(rows, 1), np.arange(0)
     if len(rules):
         again = count_again(fitted.candidates, _places(fitted), rows, n_jobs=n_jobs)
     problem = build_problem(again, settings)
-    everything = np.arange(len(rules))
-    solution = replace(no_rules(0.0), support=everything, weights=np.zeros(len(rules)))
+    if problem is not None:
+        # Which rules there are is settled; what constraints say of the sign of an effect is not.
+        asked = settings.objective.all_constraints(check_constraints(fitted.settings.constraints))
+        signs, forbidden = directions_of(again, asked)
+        problem = replace(problem, signs=signs)  # type: ignore[type-var]  # a dataclass
+        allowed = np.flatnonzero(~forbidden)
+    solution = replace(no_rules(0.0), support=allowed, weights=np.zeros(len(allowed)))
     if not settings.refit and problem is not None:
-        fit = problem.fit(everything)
+        fit = problem.fit(allowed)
         solution = replace(solution, weights=fit.weights, intercept=fit.intercept)
     refitted = replace(settings.objective, min_importance=0.0).rule_set(
         again, solution, problem, refit=settings.refit, target=None
@@ -349,7 +372,7 @@ def effects_again(fitted: FittedRules, rows: Rows, n_jobs: int = 1) -> FloatArra
     effect = dict(zip(refitted.rules, refitted.weights.tolist(), strict=True))
     share = again.statistics.support / again.statistics.n
     unknown = (share < ROUNDING) | (share > 1.0 - ROUNDING)
-    weights = np.where(unknown, NAN, [effect[rule] for rule in rules])
+    weights = np.where(unknown, NAN, [effect.get(rule, 0.0) for rule in rules])
     return np.array([refitted.intercept, *weights.tolist()])
 
 
@@ -555,11 +578,11 @@ class _Outcome:
     def _near(self, people: _People) -> BoolArray:
         """Return for each refit and rule whether it has the rule, or one near it.
 
-        Near is a rule on the same columns with comparisons in the same directions, or one that
-        holds on nearly the same rows, or on nearly all others; but none that the rule set has too.
+        Near is a rule on the same columns with comparisons in the same directions, of levels one
+        that names some of the same, or one that holds on nearly the same rows, or on nearly all
+        others; but none that the rule set has too.
         """
         own, keys = set(_keys(self.rules)), _keys(self.rules)
-        shapes = [_shape(rule) for rule in self.rules]
         holds = self.rules.holds(people.table).T
         near = np.zeros((len(self.refits), len(self.rules)), dtype=bool)
         for b, refit in enumerate(self.refits):
@@ -571,7 +594,7 @@ class _Outcome:
             other = refit.holds(people.table).T[left]
             alike = _same_rows(holds, other, people.weights)
             rules = [refit.rules[j] for j in left]
-            of_shape = [[shape == _shape(rule) for rule in rules] for shape in shapes]
+            of_shape = [[_differ_in_cuts(ours, rule) for rule in rules] for ours in self.rules]
             near[b] |= (alike | np.reshape(of_shape, alike.shape)).any(axis=1)
         return near
 
@@ -668,14 +691,28 @@ def _common_importance(one: Mapping[Hashable, float], other: Mapping[Hashable, f
     return sum(min(share, other[key]) for key, share in one.items() if key in other)
 
 
-def _shape(rule: Rule) -> Hashable:
-    """Return a rule's columns, and the directions of its comparisons, without cut points."""
-    return tuple(
-        (each.feature, each.low > 1, each.high < OPEN, each.low > each.high)
-        if isinstance(each, Range)
-        else (each.feature, each.inside)
-        for each in rule.conditions
-    )
+def _differ_in_cuts(one: Rule, other: Rule) -> bool:
+    """Tell whether two rules are on the same columns, with comparisons in the same directions."""
+    return len(one) == len(other) and all(map(_alike, one.conditions, other.conditions))
+
+
+def _alike(one: Condition, other: Condition) -> bool:
+    """Tell whether two conditions differ in cut points at most, or have levels in common.
+
+    "south" is no cut point that "north" has moved to.
+    """
+    if isinstance(one, Levels) and isinstance(other, Levels):
+        named = (one.feature, one.inside) == (other.feature, other.inside)
+        return named and not one.levels.isdisjoint(other.levels)
+    return _outline(one) == _outline(other)
+
+
+def _outline(condition: Condition) -> Hashable:
+    """Return the column of a condition and the direction of its comparison, without cut points."""
+    if isinstance(condition, Levels):
+        return condition.feature, condition.inside
+    low, high = condition.low, condition.high
+    return condition.feature, low > 1, high < OPEN, low > high
 
 
 def _same_rows(own: BoolArray, other: BoolArray, weights: FloatArray) -> BoolArray:
