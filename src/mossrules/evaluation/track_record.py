@@ -103,7 +103,54 @@ def track_record(
     verbose: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Records:
-    """Return what repeated analyses say of a fitted model; see `MossRegressor.track_record`."""
+    """Return what repeated analyses say of a fitted model, which stays as it is.
+
+    `MossRegressor.track_record` does this and lets the rule set carry the record.
+
+    Parameters
+    ----------
+    model : MossRegressor or MossClassifier
+        Fitted to these rows.
+    X, y, sample_weight, groups : as in `MossRegressor.fit`
+        The rows of the fit, also files or a Dask collection. Rows of a group stay together.
+    refits : int, default=100
+        At least 2; with fewer than 40, intervals are those of normal distributions.
+    scheme : {"subsample", "bootstrap", "folds"}, default="subsample"
+        Whether refits have a random share of the rows, as many rows drawn with replacement, or
+        leave out a tenth.
+    share : float, default=1/3
+        Of the rows, or of the groups, in a refit of "subsample".
+    confidence : float, default=0.95
+        Of all intervals.
+    threshold : float, optional
+        Of a decision: how many rows change their side of it. 0.5 for classes.
+    n_jobs : int or None, default=None
+        Threads, over refits first; None uses all cores.
+    random_state : int, NumPy generator or None, default=0
+        The seed of the draws; refits have the next ones.
+    progress : callable, optional
+        Called with an `EvaluationProgress` after each refit.
+    verbose : bool, default=False
+        Whether to show a line of progress.
+    checkpoint : path, optional
+        A file from which an interrupted run resumes.
+
+    Returns
+    -------
+    TrackRecord
+        Of several classes, a dict with the record of each.
+
+    Examples
+    --------
+    >>> from mossrules import MossRegressor
+    >>> X, y = {"age": range(40), "dose": [1, 2, 3, 4] * 10}, [1.0, 1.0, 4.0, 5.0] * 10
+    >>> model = MossRegressor(2, n_trees=50).fit(X, y)
+    >>> record = track_record(model, X, y, refits=10, scheme="bootstrap")
+    >>> record.rules[0].rule, record.rules[0].found
+    ('dose > 2', 10)
+    >>> model.rules_.track_record is None
+    True
+    """
     refits = check_integer("refits", refits, minimum=2)
     check_choice("scheme", scheme, get_args(Scheme))
     if check_number("share", share) >= 1:
