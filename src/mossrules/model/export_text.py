@@ -101,12 +101,21 @@ def header(ruleset: RuleSet) -> tuple[str, ...]:
     """Return the titles of the columns that `Row` has.
 
     Tree frequency says how rules were found, and not whether they are found again: where that is
-    known, it is shown in place of it.
+    known, it is shown in place of it, before all else.
     """
     weight, record = "log-odds" if ruleset.link == "logit" else "weight", ruleset.track_record
     if record is None:
         return weight, "rows", "trees", "rule"
-    return weight, f"{record.confidence:.0%} interval", "rows", "found", "near", "rule"
+    return "found", "near", weight, _interval_title(record), "rows", "rule"
+
+
+def _interval_title(record: TrackRecord) -> str:
+    return f"{record.confidence:.0%} interval"
+
+
+def _weight_place(ruleset: RuleSet) -> int:
+    """Return which of the numbers of a row is the weight."""
+    return 0 if ruleset.track_record is None else 2
 
 
 def table_rows(ruleset: RuleSet) -> list[Row]:
@@ -125,8 +134,8 @@ def table_rows(ruleset: RuleSet) -> list[Row]:
         near = [f"{each.near}" for each in record.rules]
         intervals = [record.intercept, *(each.held_fixed for each in record.rules)]
         own, *words = _format_intervals(intervals, weights)
-        cells = zip(amounts, words, supports, found, near, strict=True)  # type: ignore[assignment]
-        first = Row((intercept, own, "", "", ""), INTERCEPT)
+        cells = zip(found, near, amounts, words, supports, strict=True)  # type: ignore[assignment]
+        first = Row(("", "", intercept, own, ""), INTERCEPT)
     return [first, *(Row(tuple(line), text) for line, text in zip(cells, texts, strict=True))]
 
 
@@ -150,10 +159,10 @@ def notes(ruleset: RuleSet) -> list[str]:
 
 def notes_on_record(record: TrackRecord) -> list[str]:
     """Return what the columns of a track record mean."""
-    refits = f"{record.refits} refits, each to {record.how}"
+    refits, interval = f"{record.refits} refits, each on {record.how}", _interval_title(record)
     return [
-        f"Found: how many of {refits}, have the rule; near: or one much like it.",
-        "Interval: how far the effect moves when these rules are fitted again in each refit.",
+        f"found: in how many of {refits}, the rule was found again; near: it or one close to it.",
+        f"{interval}: how far the effect would move with other rows if these rules were kept.",
     ]
 
 
@@ -167,7 +176,8 @@ def to_text(ruleset: RuleSet) -> str:
         max(6, len(title), *(len(row.numbers[i]) for row in rows))
         for i, title in enumerate(titles[:-1])
     ]
-    widths[0] = max(len(titles[0]), *(len(row.numbers[0]) for row in rows))
+    place = _weight_place(ruleset)
+    widths[place] = max(len(titles[place]), *(len(row.numbers[place]) for row in rows))
     are = "are" if ruleset.link == "logit" else "is"
 
     def line(cells: Sequence[str], last: str) -> str:
@@ -241,9 +251,10 @@ def to_latex(ruleset: RuleSet) -> str:
         " & ".join(map(_latex, titles)) + r" \\",
         r"\midrule",
     ]
+    place = _weight_place(ruleset)
     for row in table_rows(ruleset):
-        weight, *others = row.numbers
-        cells = (f"${weight}$", *map(_latex, (*others, row.rule)))
+        cells = [*map(_latex, (*row.numbers, row.rule))]
+        cells[place] = f"${row.numbers[place]}$"
         lines.append(" & ".join(cells) + r" \\")
     comments = [f"% {note}" for note in notes(ruleset)] if ruleset.track_record else []
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *comments])

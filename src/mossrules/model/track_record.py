@@ -37,7 +37,8 @@ SCHEMES = {
     "bootstrap": "as many rows, drawn with replacement",
     "folds": "{part} of the rows",
 }
-PARTS = {"33%": "third", "50%": "half", "67%": "two thirds"}
+PARTS = {1 / 3: "third", 1 / 2: "half", 2 / 3: "two thirds"}
+NEARLY = 0.015  # groups differ in size, and a third of them is not exactly a third of the rows
 
 
 class Interval(NamedTuple):
@@ -90,7 +91,7 @@ class RuleRecord:
     held_fixed: Interval  #: of the effect, over refits of the rule set held fixed
     whole_analysis: Interval  #: of the effect, over the refits that found the rule
     same_sign: float  #: share of these in which the effect has the same sign; NaN of none
-    coverage: float  #: share of all rows where the rule holds
+    coverage: float  #: share of all rows, of their weight, where the rule holds
     n: int  #: number of these rows
     mean: float  #: mean target of these rows; of classes their event rate; NaN if withheld
     events: int | None = None  #: of classes, rows of these that have the outcome
@@ -179,8 +180,8 @@ class TrackRecord:
     @property
     def how(self) -> str:
         """What a refit was, in words."""
-        percent = f"{self.share:.0%}"
-        what = SCHEMES[self.scheme].format(part=PARTS.get(percent, percent))
+        words = (word for part, word in PARTS.items() if abs(self.share - part) < NEARLY)
+        what = SCHEMES[self.scheme].format(part=next(words, f"{self.share:.0%}"))
         return what.replace("the rows", "the groups") if self.groups is not None else what
 
     # --- showing --------------------------------------------------------------------------------
@@ -221,19 +222,18 @@ class TrackRecord:
         people = self.people
         sentences = self._sentences_on_rules()
         if not math.isnan(people.relative_range):
+            what, of_target = "probability", ""
+            if self.outcome is None:
+                what = "prediction"
+                of_target = f", {people.relative_range:.2f} standard deviations of the target"
             sentences.append(
-                f"The {self.confidence:.0%} range of a prediction over refits is "
-                f"{people.mean_range:.3g} on average"
-                + (
-                    "."
-                    if self.outcome is not None
-                    else f", {people.relative_range:.2f} standard deviations of the target."
-                )
+                f"Over refits, the {what} of a row moves within a range of {people.mean_range:.3g} "
+                f"on average ({self.confidence:.0%} range){of_target}."
             )
         if not math.isnan(people.undecided):
             sentences.append(
-                f"{people.undecided:.0%} of the rows are put on the other side of "
-                f"{people.threshold:g} by a tenth of the refits or more."
+                f"{people.undecided:.0%} of the rows are on the other side of {people.threshold:g} "
+                "in at least a tenth of the refits."
             )
         if self.failed:
             number = "1 refit" if self.failed == 1 else f"{self.failed} refits"
@@ -242,16 +242,17 @@ class TrackRecord:
 
     def _sentences_on_rules(self) -> list[str]:
         """Return how many rules were found often, and what refits have in common with them."""
-        refits = f"{self.refits} refits, each to {self.how}"
+        refits = f"{self.refits} refits, each on {self.how}"
         if not self.rules:
             alike = round(self.recurrence.value * self.refits)
             return [f"There are no rules to find again; {alike} of {refits}, have none either."]
         often = sum(each.found >= 0.8 * self.refits for each in self.rules)
         rules = "1 rule was" if len(self.rules) == 1 else f"{len(self.rules)} rules were"
-        common = f"{_share_of(self.recurrence)} of the rules in common with this rule set"
+        common = f"{_share_of(self.recurrence)} of their rules in common on average"
+        weighted = f"weighted by importance, {_share_of(self.overlap)}"
         return [
             f"{often} of {rules} found in at least 80 % of {refits}.",
-            f"A refit has {common}, by importance {_share_of(self.overlap)}.",
+            f"A refit and this rule set have {common}; {weighted}.",
         ]
 
     def __repr__(self) -> str:

@@ -60,7 +60,7 @@ def test_words_say_what_a_refit_was_and_how_often_each_rule_was_found(model):
     counts = [text.get_text() for text in display.ax_.texts]
     assert counts == [f"{each.found} of 6" for each in display.record.rules]
     assert display.ax_.get_xlabel() == "found in, % of 6 refits"
-    assert display.ax_.get_title() == "Refits to a random third of the rows"
+    assert display.ax_.get_title() == "Each refit is on a random third of the rows"
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert legend == ["the rule (95% interval)", "it, or one near it"]
     assert any("$dose$" in rule for rule in rules)

@@ -139,7 +139,7 @@ class TrackRecordDisplay:
         self.ax_.set_axisbelow(True)
         none = "" if marks else "; there are no rules"
         self.ax_.set_xlabel(f"found in, % of {self.record.refits} refits{none}")
-        self.ax_.set_title(f"Refits to {self.record.how}", fontsize=10, **PLAIN)
+        self.ax_.set_title(f"Each refit is on {self.record.how}", fontsize=10, **PLAIN)
         if marks:
             self._explain()
         return self
