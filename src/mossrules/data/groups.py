@@ -87,6 +87,12 @@ def join_parts(name: str, parts: Sequence[GroupPart]) -> IntArray:
     return np.concatenate(found)
 
 
+def number_of(groups: Any, n_rows: int) -> int:
+    """Return how many groups there are; `groups` is as in `read_groups`, and not None."""
+    codes = read_groups(groups, n_rows)
+    return 0 if codes is None else len(np.unique(codes))
+
+
 def count_groups(table: Table, name: str) -> int:
     """Return how many groups a column of a table has, read part by part."""
     column = column_beside(table, "groups", name)
@@ -94,15 +100,17 @@ def count_groups(table: Table, name: str) -> int:
     return int(join_parts(name, parts).max()) + 1
 
 
-def check_several(groups: IntArray | None, weights: FloatArray | None) -> None:
+def check_several(
+    groups: IntArray | None, weights: FloatArray | None, name: str = "groups"
+) -> None:
     """Refuse groups if only one of them has rows that count."""
     if groups is None:
         return
     used = groups if weights is None else groups[weights > 0]
     if (used == used[0]).all():
         raise InvalidParameter(
-            "groups has a single group, so that draws and folds would take all rows or none; leave "
-            "groups out, or pass labels that differ."
+            f"{name} has a single group, so that draws and folds would take all rows or none; "
+            "leave groups out, or pass labels that differ."
         )
 
 
@@ -155,5 +163,7 @@ def split_beside(X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Any, 
         sample_weight = check_weights(finite_numbers(column, 0, table.n_rows), sample_weight)
     if isinstance(groups, str):
         column = column_beside(table, "groups", groups)
-        groups = join_parts(groups, [group_part(column, 0, table.n_rows)])
+        codes = join_parts(groups, [group_part(column, 0, table.n_rows)])
+        check_several(codes, None, groups)
+        groups = codes
     return without(X, *names), sample_weight, groups

@@ -515,7 +515,7 @@ def read_rows(
         numbering=numbering,
         n_jobs=n_jobs,
     )
-    check_several(rows.groups, rows.sample_weight)
+    check_several(rows.groups, rows.sample_weight, groups if isinstance(groups, str) else "groups")
     _ = rows.class_factors  # computed now, so that weights of one class only are refused here
     return rows
 
