@@ -248,7 +248,7 @@ BAD_TARGETS = {
     "short": ([1.0, 2.0], "y has 2 values but the table has 3 rows; pass one value per row"),
     "long": ([1.0] * 4, "y has 4 values"),
     "empty": ([], "y has 0 values"),
-    "NaN": ([1.0, np.nan, 3.0], r"y has 1 missing or infinite values \(NaN or inf\); remove"),
+    "NaN": ([1.0, np.nan, 3.0], r"y has 1 missing or infinite value \(NaN or inf\); remove"),
     "None": ([1.0, None, None], "y has 2 missing"),
     "NA": ([1.0, pd.NA, 3.0], "y has 1 missing"),
     "polars null": (pl.Series([1, None, 3]), "y has 1 missing"),

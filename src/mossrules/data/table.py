@@ -249,8 +249,8 @@ def finite_numbers(column: Column, start: int, stop: int) -> FloatArray:
     bad = int(np.count_nonzero(~np.isfinite(numbers)))
     if bad:
         raise InvalidTarget(
-            f"{column.name} has {bad} missing or infinite values (NaN or inf); "
-            "remove or fill these rows first."
+            f"{column.name} has {bad} missing or infinite value{'s' if bad > 1 else ''} "
+            "(NaN or inf); remove or fill these rows first."
         )
     return numbers
 
