@@ -241,6 +241,11 @@ def _measure(
         values = _Values(judged.y[:, place], judged.predicted[:, place], outcome, threshold, sample)
         rows += [values.row(by, label, where) for by, label, where in members]
         curves.append(values.curve())
+    counted = len(np.unique(given))
+    repeated = (
+        f"The weights are whole numbers and count as repetitions: {counted:,} rows of the table "
+        f"stand for {len(given):,}."
+    )
     return Performance(
         # All rows first, of several classes those of each.
         rows=tuple(sorted(rows, key=lambda row: row.by is not None)),
@@ -251,7 +256,10 @@ def _measure(
         threshold=threshold,
         folds=folds,
         groups=None if groups is None else sample.units,
-        notes=tuple(each.note for each in subgroups if each.note is not None),
+        notes=(
+            *([repeated] if len(given) > counted else []),
+            *(each.note for each in subgroups if each.note is not None),
+        ),
     )
 
 

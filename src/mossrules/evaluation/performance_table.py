@@ -105,7 +105,7 @@ class Performance:
     threshold: float  #: of a probability, from which rows are flagged
     folds: int | None  #: of the cross-validation; None of new rows
     groups: int | None = None  #: groups of rows, if there are any
-    notes: tuple[str, ...] = ()  #: on subgroups
+    notes: tuple[str, ...] = ()  #: on weights and subgroups
 
     def __getitem__(self, measure: str) -> Interval:
         """Return a measure on all rows: with several classes, see `frame`."""
@@ -215,7 +215,10 @@ class Performance:
 
     def _remarks(self) -> Iterator[str]:
         if self.task == "classification":
-            yield f"Rows are flagged from a probability of {self.threshold:g} on."
+            yield (
+                "Sensitivity, specificity and predictive values are of flagging rows whose "
+                f"probability is at least {self.threshold:g}."
+            )
         yield from map(one_line, self.notes)
         for row in self.rows:
             if row.note is not None:
@@ -258,10 +261,19 @@ class Performance:
 
 def _cell(name: str, interval: Interval) -> str:
     """Return a measure and its interval as text; a dash for what is not known."""
-    form = ".4g" if name in UNITS else ".3f"
     if math.isnan(interval.estimate):
         return "-"
+    form = _form(interval) if name in UNITS else "z.3f"
     estimate = format(interval.estimate, form)
     if math.isnan(interval.lower):
         return f"{estimate} [-]"
     return f"{estimate} [{interval.lower:{form}}, {interval.upper:{form}}]"
+
+
+def _form(interval: Interval) -> str:
+    """Return how to write numbers in units of the target: with four digits of the largest."""
+    largest = max(abs(each) for each in interval if not math.isnan(each))
+    if largest and not 1e-4 <= largest < 1e9:
+        return ".4g"  # decimals would fill the line with zeros
+    magnitude = math.floor(math.log10(largest)) if largest else 0
+    return f"z.{max(0, 3 - magnitude)}f"
