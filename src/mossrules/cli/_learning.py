@@ -42,6 +42,7 @@ __all__ = [
     "number_or_word",
     "read_for_task",
     "read_numbers",
+    "refits_of",
     "repeat",
     "scan_for_task",
     "stability_parameters",
@@ -281,6 +282,10 @@ def moss_parameters(moss: Moss, table: Columns | late.table.Table, file: File) -
 
     With --paper some are those of a choice or a forest, whose own options come after them.
     """
+    if moss.keep is not None and moss.near is None:
+        raise InvalidParameter(
+            "--keep is the share of the rules of an approved model; name that by --near."
+        )
     asked = {
         "cuts": _read_cuts(moss, _features(table, file)),
         "inner_nodes": moss.inner_nodes,
@@ -428,6 +433,21 @@ def _learn_classes(
         return late.estimators.MossClassifier(**parameters).fit(table, file.target, **file.beside)
 
 
+def refits_of(table: Columns | late.table.Table, refits: int | None) -> int:
+    """Return how many refits are asked for; by default some, but only where they are quick."""
+    if refits is not None:
+        return refits
+    values = late.table.Table.from_any(table)
+    if values.n_rows * len(values.columns) <= LARGE:
+        return REFITS
+    errors.print(
+        "The table is large, so the analysis was not repeated; add --refits 20 to see how often "
+        "each rule is found again.",
+        soft_wrap=True,
+    )
+    return 0
+
+
 def repeat(
     model: Any,
     table: Columns | late.table.Table,
@@ -437,17 +457,9 @@ def repeat(
 ) -> None:
     """Repeat the analysis of a model as often as asked for, and let its rules carry the record.
 
-    Without being asked, only where that is quick; what stands against it is then told.
+    Of what stands against refits that nobody asked for, people are told.
     """
-    values = late.table.Table.from_any(table)
-    asked = refits is not None
-    if not asked and values.n_rows * len(values.columns) > LARGE:
-        errors.print(
-            "The table is large, so the analysis was not repeated; --refits 20 does it.",
-            soft_wrap=True,
-        )
-        return
-    count = REFITS if refits is None else refits
+    asked, count = refits is not None, refits_of(table, refits)
     if count == 0:
         return
     stage = "refitting"
@@ -458,7 +470,7 @@ def repeat(
             show(stage, state.done, state.total)
 
         try:
-            how = {"refits": max(count, 2), "progress": listen, **file.beside, **how}
+            how = {"refits": count, "progress": listen, **file.beside, **how}
             model.track_record(table, file.target, **how)
         except KeyboardInterrupt:
             if interrupted_by() is None:

@@ -437,11 +437,21 @@ def _some_jobs(number: int | None) -> int | None:
     return number
 
 
+def _no_single_refit(number: int | None) -> int | None:
+    if number == 1:
+        raise InvalidParameter(
+            "--refits is 1, which shows nothing of how refits differ; pass 2 or more, or 0 for "
+            "none."
+        )
+    return number
+
+
 Refits = Annotated[
     int | None,
     typer.Option(
         "--refits",
         min=0,
+        callback=_no_single_refit,
         metavar="N",
         help="Repeat the analysis on N random thirds of the rows, and show how often each rule is "
         "found again; 0 for none.",

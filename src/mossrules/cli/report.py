@@ -13,7 +13,7 @@ from mossrules import _late as late
 from mossrules._files import check_place
 from mossrules._signals import check_interrupted
 from mossrules.cli import _options as options
-from mossrules.cli._learning import Columns, learn_for_task, read_for_task
+from mossrules.cli._learning import Columns, learn_for_task, read_for_task, refits_of
 from mossrules.cli._output import print_line, progress
 from mossrules.exceptions import InvalidParameter
 
@@ -54,6 +54,7 @@ def report(
     choice: options.Choice,
     forest: options.Forest,
     moss: options.Moss,
+    refits: options.Refits = None,
     jobs: options.Jobs = None,
 ) -> None:
     """Write the interactive report, a page for any browser, to choose between stability and fit."""
@@ -78,6 +79,7 @@ def report(
             identity=identity.value,
             sample_weight=file.weights,
             groups=file.groups,
+            refits=refits_of(table, refits),
             title=title,
             made={
                 "source": file.data.name,

@@ -22,7 +22,7 @@ from mossrules._provenance import provenance
 from mossrules.baselines.registry import BASELINES, baselines_like
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import numbering_of
-from mossrules.data.groups import split_beside
+from mossrules.data.groups import number_of, split_beside
 from mossrules.data.table import Table, split_column
 from mossrules.display.report.data import (
     BaselinePoint,
@@ -176,6 +176,8 @@ def collect(
         identity=identity,
         track_record=record,
         not_repeated=not_repeated,
+        groups=None if table is None or groups is None else number_of(groups, table.n_rows),
+        repetitions=None if seen is None else seen.repetitions,
     )
     return data if evaluation is None else _with_evaluation(data, evaluation, rule_sets)
 

@@ -326,6 +326,8 @@ class ReportData:
     identity: Identity = "thresholds"  #: when two rules are the same
     track_record: TrackRecord | None = None  #: of the model's own rules, without single people
     not_repeated: str | None = None  #: why the analysis could not be repeated, if it could not
+    groups: int | None = None  #: number of groups that rows belong to; None without
+    repetitions: int | None = None  #: rows that those with whole weights stand for; None without
 
     def content(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
@@ -337,7 +339,9 @@ class ReportData:
             del fields["floor"]
         if fields["identity"] == "thresholds":
             del fields["identity"]
-        data = {"rows": rows, "columns": columns, "target": target}
+        beside = {name: fields.pop(name) for name in ("groups", "repetitions")}
+        known = {name: number for name, number in beside.items() if number is not None}
+        data = {"rows": rows, **known, "columns": columns, "target": target}
         content: dict[str, Any] = _strict(
             {"format": FORMAT, "version": VERSION, **fields, "data": data}
         )

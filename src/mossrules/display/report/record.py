@@ -110,6 +110,13 @@ class SeenRows:
             target = finite_numbers(column, 0, table.n_rows)
         return cls(table, target, weights, of_classes)
 
+    @property
+    def repetitions(self) -> int | None:
+        """How many rows those with whole weights stand for; None of other weights."""
+        if self.weights is None or not are_repetitions(self.weights):
+            return None
+        return round(float(self.weights.sum()))
+
     def observed(self, rule_sets: Sequence[RuleSet]) -> Mapping[Rule, Observed]:
         """Return what is observed where each rule holds; rules are the same in all sets."""
         found: dict[Rule, Observed] = {}

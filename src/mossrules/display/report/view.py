@@ -72,6 +72,7 @@ def make_view(content: Content) -> dict[str, Any]:
     shown = texts[content["chosen"]]
     return {
         "rows": f"{content['data']['rows']:,}",
+        "learned_from": _rows_in_words(content["data"]),
         "rule_count": _count(len(shown["rules"]), "rule"),
         "date": _date(content["made"]["date"]),
         "event": _event(content["target"], content["outcome"]),
@@ -99,6 +100,18 @@ def make_view(content: Content) -> dict[str, Any]:
         "used": [column for column in columns if column["used"]],
         "unused": [column for column in columns if not column["used"]],
     }
+
+
+def _rows_in_words(data: Mapping[str, Any]) -> str:
+    """Return how many rows there are, what whole weights make of them, and their groups."""
+    words, groups, times = (
+        f"{data['rows']:,} rows of data",
+        data.get("groups"),
+        data.get("repetitions"),
+    )
+    if times is not None and times != data["rows"]:
+        words += f", which count as {times:,} by their weights"
+    return words if groups is None else f"{words}, in {groups:,} groups"
 
 
 def label_words(label: str | float | bool | None) -> str:
