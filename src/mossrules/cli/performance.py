@@ -125,10 +125,15 @@ def read_subgroups(
     kept = replace(file, drop=[name for name in dropped if name not in by])
     table, kind = read_for_task(kept, task)
     for name in by:
+        if name == file.target:
+            raise InvalidParameter(
+                f"--by is {name!r}, the target: in subgroups by what is observed, measures of "
+                "predictions mean little; name another column."
+            )
         if name not in table:
             raise InvalidParameter(
                 f"--by is {name!r}, which is not a column of the file; name one of its columns."
-                + late.table.did_you_mean(name, [*table])
+                + late.table.did_you_mean(name, [*table, *dropped])
             )
     labels = {name: table[name] for name in by}
     features = {name: values for name, values in table.items() if name not in dropped}
