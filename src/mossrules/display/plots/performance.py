@@ -109,10 +109,12 @@ class CalibrationDisplay:
         ends = curve.edges[0], curve.edges[-1]
         self.ax_.plot(ends, ends, color="0.3", linewidth=0.8, linestyle="--", label="calibrated")
         self._draw_histogram()
-        what = "target" if self.target is None else shorten(self.target, 30)
+        what, predicts = "target" if self.target is None else shorten(self.target, 30), "predicted"
         if curve.outcome is not None:
             what = f"share with {shorten(event_text(self.target, curve.outcome), 30)}"
+            predicts = "predicted probability"
         self.ax_.set_ylabel(f"observed: {what}", **PLAIN)
+        self.histogram_.set_xlabel(f"{predicts}: {what.removeprefix('share with ')}", **PLAIN)
         self.ax_.grid(visible=True, color="0.9", linewidth=0.6)
         self.ax_.set_axisbelow(True)
         self.ax_.legend(loc="upper left", fontsize="small", framealpha=0.9)
@@ -136,7 +138,6 @@ class CalibrationDisplay:
             below.legend(fontsize="x-small", loc="best", framealpha=0.7)
         below.set_yticks([])
         below.set_ylabel("rows", fontsize="small")
-        below.set_xlabel("predicted")
         self.ax_.tick_params(labelbottom=False)
 
 
