@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -131,7 +132,7 @@ def weigh_classes(
     check_class_weight(class_weight)
     factors = None
     given = np.ones(len(codes)) if weights is None else weights
-    totals: FloatArray = np.bincount(codes, given, minlength=len(classes)).astype(np.float64)
+    totals = _totals(codes, given, len(classes))
     if class_weight is not None:
         factors = (
             _balanced(totals)
@@ -147,12 +148,20 @@ def weigh_classes(
     return factors
 
 
+def _totals(codes: IntArray, weights: FloatArray, n_classes: int) -> FloatArray:
+    """Return the weight of each class, the same in any order of the rows."""
+    if are_repetitions(weights):
+        return np.bincount(codes, weights, minlength=n_classes).astype(np.float64)
+    return np.array([math.fsum(weights[codes == code]) for code in range(n_classes)])
+
+
 def scale_weights(weights: FloatArray) -> FloatArray:
     """Return weights of mean 1 over the rows that count, unless they are repetitions."""
     if are_repetitions(weights):
         return weights
     scaled = weights / weights.max()  # first, so that no sum overflows
-    return np.asarray(scaled * (np.count_nonzero(scaled) / scaled.sum()))
+    # A sum of floats in pieces would depend on the order of the rows, by its last bits.
+    return np.asarray(scaled * (np.count_nonzero(scaled) / math.fsum(scaled)))
 
 
 def _balanced(totals: FloatArray) -> FloatArray:
