@@ -24,6 +24,7 @@ from research.harness.clone import ROOT
 from research.harness.reports import Skipped, say
 
 __all__ = [
+    "NO_ANSWER",
     "ONE_THREAD",
     "Answers",
     "ask",
@@ -37,6 +38,7 @@ __all__ = [
     "run_python",
 ]
 
+NO_ANSWER = "No answer"
 CHILDREN = Path(__file__).parent / "children"
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -193,7 +195,7 @@ def ask(python: str | Path, script: str, job: Mapping[str, Any], limit: float) -
                 timeout=limit,
             )
         except subprocess.TimeoutExpired:
-            failure = f"No answer after {limit:g} s."
+            failure = f"{NO_ANSWER} after {limit:g} s."
         else:
             if finished.returncode:
                 failure = f"Exit {finished.returncode}: {_last_line(finished.stderr)}"

@@ -45,6 +45,8 @@ LATER: Mapping[str, Any] = {
     "min_coverage": 0,
     "min_importance": 0,
     "min_tree_frequency": 0,
+    "near": None,
+    "keep": None,
 }
 RUN = ("max_rules", "random_state", "n_jobs", "class_weight")  # of each run, or of the data
 

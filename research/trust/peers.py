@@ -19,7 +19,7 @@ from mossrules.evaluation import MethodTrust
 from mossrules.evaluation.methods import Source
 from mossrules.evaluation.refits import Scheme, refit_splits
 from mossrules.evaluation.trust import Fit, FoundRules, Outcomes, measure_trust
-from research.harness.processes import ask
+from research.harness.processes import NO_ANSWER, ask
 from research.paper.numbers import Numbers
 from research.paper.peer_packages import SCRIPT, Peer
 from research.paper.peer_rules import holds
@@ -60,7 +60,7 @@ def assess_peer(
         job = {"peer": peer.key, "max_rules": max_rules, "seed": seed, "folds": [fold]}
         answers = ask(python, SCRIPT, job, seconds)
         if not answers.results:
-            return answers.failure or "No answer."
+            return answers.failure or f"{NO_ANSWER}."
         answer = answers.results[0]
         if "failure" in answer:
             return str(answer["failure"])
@@ -71,7 +71,8 @@ def assess_peer(
         return Fit(train, test, predicted, rules, float(answer["seconds"]))
 
     first = fit(*splits[0], 0)
-    rest = enumerate(splits[1:], start=1) if isinstance(first, Fit) else ()
+    late = isinstance(first, str) and first.startswith(NO_ANSWER)
+    rest = () if late else enumerate(splits[1:], start=1)
     done = [first, *(fit(train, test, seed) for seed, (train, test) in rest)]
     ours = [each for each in done if isinstance(each, Fit)]
     alike = [fit(everyone, everyone[:0], seed) for seed in range(seeds)] if ours else []
