@@ -11,6 +11,7 @@ from mossrules import MossRegressor, cli
 
 runner = CliRunner()
 FEW = ["--n-trees", "50", "--jobs", "1"]
+ONCE = ["--refits", "0"]
 rng = np.random.default_rng(0)
 TABLE = pd.DataFrame(
     {
@@ -36,7 +37,7 @@ def run(command, data, *options):
 
 def test_fit_cuts_where_it_is_told(data):
     """It is the model of Python; an equals sign in a name is no trouble."""
-    result = run("fit", data, "--json", "--cuts", "age=40, <65", "--cuts", "a=b=>=25,30")
+    result = run("fit", data, "--json", "--cuts", "age=40, <65", "--cuts", "a=b=>=25,30", *ONCE)
     expected = MossRegressor(
         cuts={"age": [40, "<65"], "a=b": [">=25", 30]}, n_trees=50, random_state=0, n_jobs=1
     ).fit(TABLE.drop(columns="y"), TABLE["y"])
@@ -47,7 +48,7 @@ def test_fit_cuts_where_it_is_told(data):
 @pytest.mark.parametrize("rule", ["round", "quantile"])
 def test_a_word_is_for_all_columns(data, rule):
     """`--cuts round` is `cuts="round"`."""
-    result = run("fit", data, "--json", "--cuts", rule)
+    result = run("fit", data, "--json", "--cuts", rule, *ONCE)
     expected = MossRegressor(cuts=rule, n_trees=50, random_state=0, n_jobs=1)
     expected.fit(TABLE.drop(columns="y"), TABLE["y"])
     assert json.loads(result.stdout)["model"] == json.loads(expected.rules_.to_json())

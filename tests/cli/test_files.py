@@ -51,9 +51,11 @@ def fit(data, *arguments):
 
 @pytest.fixture(scope="module")
 def expected(table):
-    """Return the model that the library fits to the same table."""
+    """Return the model that the library fits to the same table, with its twenty refits."""
     X = table.drop(columns=["patient id"])
-    return MossRegressor(4, n_trees=40, random_state=0).fit(X, "progression")
+    model = MossRegressor(4, n_trees=40, random_state=0).fit(X, "progression")
+    model.track_record(X, "progression", refits=20)
+    return model
 
 
 # --- fit ------------------------------------------------------------------------------------------
@@ -73,13 +75,15 @@ def test_fit_is_the_fit_of_the_library(folder, expected, name):
     assert content["candidates"] == len(expected.pool_)
 
 
-def test_fit_prints_rules_certificate_and_score(folder, expected, table):
-    """A person sees each rule, how good the choice is, and R2 on the training rows."""
+def test_fit_prints_rules_certificate_and_score(folder, expected, table, monkeypatch):
+    """A person sees how often each rule was found, how good the choice is, and R2 in training."""
+    monkeypatch.setenv("COLUMNS", "160")
     result = fit(folder / "data.csv")
     assert result.exit_code == 0
     lines = " ".join(result.stdout.split())
-    for text in expected.rules_.texts:
-        assert text in lines
+    for each in expected.rules_.track_record.rules:
+        assert f"{each.found} of 20 │ {each.near} │ {each.effect:+.2f}" in lines
+        assert each.rule in lines
     assert "Optimal: proven to within" in result.stdout
     r2 = r2_score(table["progression"], expected.predict(table.drop(columns="patient id")))
     assert f"R2 {r2:.3f} on the 442 training rows" in result.stdout
@@ -114,7 +118,7 @@ def test_options_reach_the_model(folder, table):
     result = fit(
         folder / "data.csv", "--json", "--stability", "0.7", "--gamma", "0.02", "--ties", "drop",
         "--max-depth", "1", "--n-bins", "5", "--max-features", "0.5", "--gap", "0.02", "--seed",
-        "3", "--jobs", "1", "--time-limit", "30", "--categorical", "age",
+        "3", "--jobs", "1", "--time-limit", "30", "--categorical", "age", "--refits", "0",
     )  # fmt: skip
     X = table.drop(columns="patient id").assign(age=lambda each: each["age"].map("{:.1f}".format))
     model = MossRegressor(
@@ -139,6 +143,7 @@ def test_a_search_that_runs_out_of_time_says_so(folder):
 def test_the_stability_can_be_left_to_cross_validation(folder, table):
     """With 'auto' the share that was chosen is told, with R2 on other rows."""
     few = ["--n-trees", "15", "--max-depth", "1", "-k", "3", "--stability", "auto"]
+    few += ["--refits", "0"]
     content = json.loads(fit(folder / "data.csv", "--json", *few).stdout)
     X = table.drop(columns="patient id")
     model = MossRegressor(3, n_trees=15, max_depth=1, stability="auto").fit(X, "progression")
@@ -407,7 +412,8 @@ def test_a_number_of_rules_without_a_floor_on_each_is_refused(folder):
 )  # fmt: skip
 def test_the_papers_way_is_an_option(folder, table, options, others):
     """With the paper's stability, as the share of our default would ask of a sum for nothing."""
-    fitted = fit(folder / "data.csv", "--paper", *options, "--export", "text").stdout
+    text = ["--refits", "0", "--export", "text"]
+    fitted = fit(folder / "data.csv", "--paper", *options, *text).stdout
     way = {**defaults.PAPER_WAY, "stability": "high", **others}
     model = MossRegressor(4, n_trees=40, random_state=0, **way)
     X = table.drop(columns=["patient id"])
@@ -416,7 +422,8 @@ def test_the_papers_way_is_an_option(folder, table, options, others):
 
 def test_a_floor_on_the_sum_has_a_stability_of_the_sum(folder, table):
     """Without a word on it, "high" in place of our share for each rule."""
-    fitted = fit(folder / "data.csv", "--floor", "sum", "--export", "text").stdout
+    text = ["--refits", "0", "--export", "text"]
+    fitted = fit(folder / "data.csv", "--floor", "sum", *text).stdout
     model = MossRegressor(4, n_trees=40, random_state=0, floor="sum")
     X = table.drop(columns=["patient id"])
     assert fitted.strip() == model.fit(X, "progression").rules_.to_text().strip()
