@@ -415,8 +415,13 @@ class Rows:
         if self.in_memory:
             return self.take(positions)
         times = np.bincount(self.origin[positions], minlength=self.features.n_rows)
-        weights = times if self._counted[0] is None else times * self._counted[0]
-        return replace(self, sample_weight=weights.astype(np.float64), repeats=None, is_part=True)
+        weights, repeats = self._counted[0], None
+        if weights is None:
+            weights = times.astype(np.float64)
+        else:
+            # Twice a weight of 0.7 is not once 1.4: a tree draws each repetition by itself.
+            weights, repeats = np.where(times > 0, weights, 0.0), times.astype(np.int64)
+        return replace(self, sample_weight=weights, repeats=repeats, is_part=True)
 
     def one_vs_rest(self, position: int) -> Rows:
         """Return the rows to learn from, with the target 1 in a class and 0 elsewhere.
@@ -424,17 +429,9 @@ class Rows:
         Whole weights are repetitions of rows, whatever the weights of classes. Other weights are
         scaled to a mean of 1, since what the rows say is held against what is known beforehand.
         """
-        weights, repeats, factors = self.sample_weight, None, self.class_factors
-        if factors is not None and weights is not None and are_repetitions(weights):
-            # Scaling them would make fractions of them, and repetitions would no longer be exact.
-            repeats = weights.astype(np.int64)
-            repeated = np.repeat(np.arange(len(weights)), repeats)
-            weights = np.zeros(len(weights))
-            weights[repeated] = scale_weights(factors[self._codes[repeated]])
-        elif factors is not None:
-            weights = scale_weights((1.0 if weights is None else weights) * factors[self._codes])
-        elif weights is not None:
-            weights = scale_weights(weights)
+        weights, repeats = self.sample_weight, self.repeats
+        if weights is not None or self.class_factors is not None:
+            weights, repeats = self._class_weights()
         known, source = self.known_target, self.source
         if known is None:
             source = source.split(partial(one_class, position), keep=False)
@@ -449,6 +446,22 @@ class Rows:
             classes=None,
         )
 
+    def _class_weights(self) -> tuple[FloatArray, IntArray | None]:
+        """Return the weights of rows that a class is learned from, and how often each counts."""
+        weights, repeats, factors = self.sample_weight, self.repeats, self.class_factors
+        each = np.arange(self.features.n_rows)
+        rows = each if repeats is None else np.repeat(each, repeats)
+        scaled = np.zeros(len(each))
+        if factors is not None and weights is not None and are_repetitions(weights[rows]):
+            # Scaling them would make fractions of them, and repetitions would no longer be exact.
+            repeats = weights.astype(np.int64) * (1 if repeats is None else repeats)
+            rows, weights = np.repeat(each, repeats), None
+        own = np.ones(len(each)) if weights is None else weights
+        if factors is not None:
+            own = own * factors[self._codes]
+        scaled[rows] = scale_weights(own[rows])
+        return scaled, repeats
+
     @cached_property
     def class_factors(self) -> FloatArray | None:
         """What multiplies the weights of the rows of each class; None for nothing."""
@@ -456,9 +469,10 @@ class Rows:
             return None
         # A part of the rows may have those of one class only, from which no rules are learned.
         how = {"several": not self.is_part}
-        return weigh_classes(
-            self.classes, self._codes, self.sample_weight, self.class_weight, **how
-        )
+        weights = self.sample_weight
+        if weights is not None and self.repeats is not None:
+            weights = weights * self.repeats
+        return weigh_classes(self.classes, self._codes, weights, self.class_weight, **how)
 
     @property
     def _codes(self) -> IntArray:
