@@ -65,7 +65,7 @@ class PredictionIntervals:
     >>> model = MossRegressor(3, n_trees=100)
     >>> intervals = prediction_intervals(model, X[:400], y[:400], method="split")
     >>> intervals
-    Split conformal intervals: prediction +- 94.9, for 90% of new rows (guaranteed: 90%).
+    Split conformal intervals: prediction +- 107, for 90% of new rows (guaranteed: 90%).
     >>> inside = intervals.covers(X[400:], y[400:])
     >>> float(inside.mean().round(2))
     0.93
@@ -237,10 +237,10 @@ def prediction_intervals(
     >>> intervals = prediction_intervals(MossRegressor(3, n_trees=100), X, y, cv=5)
     >>> intervals.predict(X[:2], backend="pandas").round()
        lower  prediction  upper
-    0  118.0       225.0  323.0
-    1   12.0       111.0  205.0
+    0  125.0       240.0  335.0
+    1   -3.0       100.0  200.0
     >>> round(intervals.guarantee, 3)
-    0.778
+    0.782
     """
     if is_classifier(estimator):
         raise InvalidParameter(

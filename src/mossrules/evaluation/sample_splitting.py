@@ -92,7 +92,7 @@ def split_effects(
     >>> y = [2.0 * (d > 2) + (i % 3) for i, d in enumerate(X["dose"])]
     >>> effects = split_effects(MossRegressor(1, max_depth=1, n_trees=20), X, y)
     >>> effects.effects[1].rule, effects.effects[1].n
-    ('dose > 2.5', 20)
+    ('dose > 2', 21)
     >>> effects.rules.predict({"dose": [4], "smoker": [True]}).round()
     array([3.])
     """

@@ -65,7 +65,7 @@ class SplitEffectsDisplay:
     >>> effects = split_effects(MossRegressor(1, max_depth=1, n_trees=20), X, y)
     >>> display = SplitEffectsDisplay.from_effects(effects)
     >>> display.frame(backend="pandas")["rule"].tolist()
-    ['dose > 2.5']
+    ['dose > 2']
     """
 
     marks: tuple[SplitEffectMark, ...]  #: one for each rule
