@@ -412,7 +412,7 @@ class MossEstimator(RuleEstimator):
         >>> record = model.track_record(X, y, refits=10)
         >>> record.refits, [each.found for each in record.rules]
         (10, [...])
-        >>> record.rules[0].coverage == model.rules_.support[0]
+        >>> bool(record.rules[0].coverage == model.rules_.support[0])
         True
         """
         check_is_fitted(self)

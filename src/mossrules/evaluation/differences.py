@@ -201,7 +201,7 @@ class RuleSetComparison:
     >>> found.frame(backend="pandas")[["pairing", "old_rule", "effect_change"]]
       pairing        old_rule  effect_change
     0    kept  smoker is true            1.0
-    1    kept        age > 39            1.0
+    1    kept        age > 40            1.0
     """
 
     names: tuple[str, str]  #: of the two: names of files, or "old" and "new"
