@@ -225,6 +225,10 @@ def show_price(price: late.frontier.NearFrontier, label: Any) -> None:
         )
     out.print(table)
     print_line("recurrence: share of rules in common with the approved rule set (Dice).")
+    print_line(
+        f"{price.measure}: on the training rows, of refitted effects; the search minimises the "
+        "loss with its penalty, so this need not rise on each line."
+    )
     print_line(price.proof)
 
 
