@@ -31,9 +31,9 @@ def names(command):
 def run_quickly(words):
     """Run a command with few trees and folds, and keep what it prints where it says."""
     words, file = (words[:-2], words[-1]) if words[-2:-1] == [">"] else (words, None)
-    if words[1] in ("fit", "frontier", "report", "stability", "compare"):
+    if words[1] in ("fit", "frontier", "report", "stability", "compare", "performance"):
         words = [*words, "--n-trees", "30"]
-    if words[1] in ("report", "stability", "compare"):
+    if words[1] in ("report", "stability", "compare", "performance"):
         words = [*words, "--folds", "2"]
     result = runner.invoke(cli.app, words[1:])
     assert result.exit_code == 0, (words, result.output)

@@ -136,7 +136,7 @@ class RuleSet:
             **{name: _frozen(values[order]) for name, values in shares.items()},
         }
         if self.track_record is not None:
-            _check_record(self.track_record, rules, self.binning)
+            _check_record(self.track_record, self, weights)
             known = tuple(self.track_record.rules[i] for i in order)
             # Ranges of people are theirs, and not to be stored or sent with the rules.
             canonical["track_record"] = replace(self.track_record, rules=known, people_ranges=None)
@@ -434,9 +434,19 @@ def _check_link(link: str, outcome: object, calibration: object) -> None:
         raise InvalidParameter("calibration must be a Calibration, with link='logit' only.")
 
 
-def _check_record(record: TrackRecord, rules: tuple[Rule, ...], binning: Binning) -> None:
-    if [each.rule for each in record.rules] != [rule.text(binning) for rule in rules]:
-        raise InvalidParameter("track_record is of other rules; pass that of these rules, or None.")
+def _check_record(record: TrackRecord, ruleset: RuleSet, weights: FloatArray) -> None:
+    """Refuse the record of other rules, or of other effects: it would say what was not measured."""
+    measured = [(each.rule, each.effect) for each in record.rules]
+    own = [
+        (rule.text(ruleset.binning), weight)
+        for rule, weight in zip(ruleset.rules, weights.tolist(), strict=True)
+    ]
+    outcome = None if ruleset.outcome is None else str(ruleset.outcome)
+    if (measured, record.outcome) != (own, outcome):
+        raise InvalidParameter(
+            "track_record is of other rules, effects or another outcome; pass that of these rules, "
+            "or None."
+        )
 
 
 def _numbers(name: str, values: Any, n: int) -> FloatArray:

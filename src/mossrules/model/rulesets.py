@@ -97,11 +97,12 @@ class RuleSets(Mapping[Label, RuleSet]):
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """Return a row per class and rule: `outcome`, and the columns of `RuleSet.to_frame`."""
+        parts = [ruleset.frame_columns() for ruleset in self.values()]
         columns: dict[str, list[Any]] = {"outcome": []}
         for label, ruleset in self.items():
             columns["outcome"] += [str(label)] * len(ruleset)
-            for name, values in ruleset.frame_columns().items():
-                columns.setdefault(name, []).extend(values)
+        for name in min(parts, key=len):  # those of track records only if all classes have one
+            columns[name] = [value for part in parts for value in part[name]]
         return make_frame(columns, backend)
 
     def to_markdown(self) -> str:
