@@ -30,7 +30,8 @@ from mossrules import MossRegressor
 from mossrules._typing import FloatArray, IntArray
 from mossrules.data.rows import read_rows
 from mossrules.evaluation.agreement import key_of_each
-from mossrules.evaluation.track_record import effects_again, track_record
+from mossrules.evaluation.refitting import effects_again
+from mossrules.evaluation.track_record import track_record
 
 SIMULATIONS = 100
 CLUSTERS, SIZE = 50, 8

@@ -143,14 +143,16 @@ def _check_rows(record, y, *weights):
         there = frame[holds(rule.rule, X)]
         assert rule.coverage == pytest.approx(there["share"].sum() / frame["share"].sum(), abs=1e-5)
         assert rule.n == there["counted"].sum()
-        assert rule.mean == pytest.approx((there["w"] * there["y"]).sum() / there["w"].sum(), 1e-4)
+        assert rule.observed == pytest.approx(
+            (there["w"] * there["y"]).sum() / there["w"].sum(), 1e-4
+        )
         events = (there["counted"] * there["y"]).sum()
         assert rule.events == (None if outcome is None else events)
 
 
 def _check_people(record, rules, refits, w, stretch):
     """Hold the ranges of predictions, and who changes sides, to predictions of each refit."""
-    people, summary = record.people_ranges, record.people
+    people, summary = record.people_ranges, record.people_summary
     assert people.rows.tolist() == np.flatnonzero(w).tolist()
     there = X.iloc[people.rows]
     own, predicted = rules.predict(there), np.array([each.predict(there) for each in refits])
@@ -359,14 +361,14 @@ def test_sides_of_a_threshold_may_be_of_numbers():
     moved = own + np.sqrt(1 / 2) * (predicted - predicted.mean(axis=0))
     other = ((moved >= 2.0) != (own >= 2.0)).mean(axis=0)
     np.testing.assert_allclose(record.people_ranges.other_side, other)
-    assert record.people.other_side == pytest.approx(other.mean())
-    assert record.people.undecided == pytest.approx((other >= 0.1).mean())
-    assert record.people.threshold == 2.0
+    assert record.people_summary.other_side == pytest.approx(other.mean())
+    assert record.people_summary.undecided == pytest.approx((other >= 0.1).mean())
+    assert record.people_summary.threshold == 2.0
     assert f"{(other >= 0.1).mean():.0%} of the rows" in str(record)
-    frame = record.people_ranges.frame(backend="pandas")
+    frame = record.people(backend="pandas")
     assert frame["other_side"].tolist() == other.tolist()
     classes = classifier().fit(X, labels(Y)).track_record(X, labels(Y), refits=3, threshold=0.3)
-    assert classes.people.threshold == 0.3
+    assert classes.people_summary.threshold == 0.3
 
 
 def test_of_many_rows_people_are_a_sample_at_equal_distances(monkeypatch):
@@ -507,14 +509,16 @@ def test_a_target_in_another_unit_scales_effects_and_leaves_counts():
         assert (a.rule, a.found, a.near, a.n) == (b.rule, b.found, b.near, b.n)
         assert a.same_sign == pytest.approx(b.same_sign, nan_ok=True)
         assert b.effect == pytest.approx(-3.0 * a.effect, rel=1e-6)
-        assert b.mean == pytest.approx(-3.0 * a.mean + 2.0, rel=1e-6)
+        assert b.observed == pytest.approx(-3.0 * a.observed + 2.0, rel=1e-6)
         for name in ("held_fixed", "whole_analysis"):
             low, high = getattr(a, name)
             ends = pytest.approx((-3.0 * high, -3.0 * low), rel=1e-5, abs=1e-6, nan_ok=True)
             assert getattr(b, name) == ends
     assert other.recurrence == pytest.approx(one.recurrence)
     assert other.overlap == pytest.approx(one.overlap)
-    assert other.people.relative_range == pytest.approx(one.people.relative_range, rel=1e-6)
+    assert other.people_summary.relative_range == pytest.approx(
+        one.people_summary.relative_range, rel=1e-6
+    )
 
 
 def test_names_of_classes_do_not_matter():
@@ -561,7 +565,7 @@ def test_a_model_without_rules_has_a_record():
     assert record.rules == ()
     assert record.recurrence == record.overlap == (1.0, 1.0, 1.0)
     assert record.n_rules == 0
-    assert (record.people.mean_range, record.refits) == (0.0, 3)
+    assert (record.people_summary.mean_range, record.refits) == (0.0, 3)
     assert "no rules to find again" in str(record)
     assert type(record).from_json(record.to_json()) == record
     assert model.rules_.track_record == record

@@ -67,7 +67,7 @@ def record_of(X, target, how, *, scheme="subsample", **parameters):
     model = TARGETS[target](**parameters).fit(X, target, **how)
     records = model.track_record(X, target, refits=REFITS, scheme=scheme, threshold=0.4, **how)
     each = list(records.values()) if isinstance(records, dict) else [records]
-    people = [one.people_ranges.frame(backend="pandas").to_csv(float_format="%r") for one in each]
+    people = [one.people(backend="pandas").to_csv(float_format="%r") for one in each]
     return [one.to_json() for one in each], people, model.rules_.to_json()
 
 

@@ -64,9 +64,9 @@ def test_the_frame_has_a_row_for_each_rule(record):
     """The ends of intervals are columns, in any kind of frame."""
     frame = record.frame(backend="pandas")
     assert list(frame) == [
-        "rule", "found", "near", "refits", "found_lower", "found_upper", "effect",
-        "held_fixed_lower", "held_fixed_upper", "whole_analysis_lower", "whole_analysis_upper",
-        "same_sign", "coverage", "n", "mean",
+        "rule", "found", "refits", "found_lower", "found_upper", "near", "effect", "effect_lower",
+        "effect_upper", "same_sign", "coverage", "n", "observed",
+        "whole_analysis_lower", "whole_analysis_upper",
     ]  # fmt: skip
     for row, rule in zip(frame.to_dict("records"), record.rules, strict=True):
         assert row["refits"] == 4
@@ -74,7 +74,7 @@ def test_the_frame_has_a_row_for_each_rule(record):
             if name == "events":
                 continue
             if isinstance(value, tuple):
-                stem = name.removesuffix("_interval")
+                stem = "effect" if name == "held_fixed" else name.removesuffix("_interval")
                 ends = row[f"{stem}_lower"], row[f"{stem}_upper"]
                 assert ends == pytest.approx(tuple(value), nan_ok=True)
             else:
@@ -88,7 +88,7 @@ def test_frames_of_classes_have_events(several):
     """Beside n, as the mean is their share."""
     for ruleset in several.values():
         frame = ruleset.track_record.frame(backend="pandas")
-        np.testing.assert_allclose(frame["events"] / frame["n"], frame["mean"], atol=1e-9)
+        np.testing.assert_allclose(frame["events"] / frame["n"], frame["observed"], atol=1e-9)
 
 
 def test_records_are_values(record):

@@ -360,8 +360,8 @@ class RuleSet:
         if self.track_record is not None:
             known = self.track_record.columns()
             columns |= {name: known[name] for name in ("found", "near", "refits")}
-            columns["weight_lower"] = known["held_fixed_lower"]
-            columns["weight_upper"] = known["held_fixed_upper"]
+            columns["weight_lower"] = known["effect_lower"]
+            columns["weight_upper"] = known["effect_upper"]
         return columns
 
     def to_markdown(self) -> str:

@@ -23,6 +23,7 @@ from scipy.stats import norm
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules.checkpoint import parse_document, refuse_damage
+from mossrules.exceptions import InvalidParameter
 from mossrules.model.json_schema import violation
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class RuleRecord:
     same_sign: float  #: share of these in which the effect has the same sign; NaN of none
     coverage: float  #: share of all rows, of their weight, where the rule holds
     n: int  #: number of these rows
-    mean: float  #: mean target of these rows; of classes their event rate; NaN if withheld
+    observed: float  #: mean target of these rows; of classes their event rate; NaN if withheld
     events: int | None = None  #: of classes, rows of these that have the outcome
 
 
@@ -131,6 +132,17 @@ class PeopleSummary:
     other_side: float = math.nan  #: mean share of people that a refit puts on the other side
     undecided: float = math.nan  #: share of people that a tenth of the refits put on another side
 
+    def __str__(self) -> str:
+        moves = f"{self.n:,} people: a prediction moves within a range of {self.mean_range:.3g}"
+        if not math.isnan(self.relative_range):
+            moves += f" ({self.relative_range:.2f} standard deviations of the target)"
+        sentences = [f"{moves} on average."]
+        if self.threshold is not None and not math.isnan(self.undecided):
+            moved = f"A refit puts {self.other_side:.1%} of them on the other side of"
+            sentences.append(f"{moved} {self.threshold:g}, on average.")
+            sentences.append(f"For {self.undecided:.1%} of them, a tenth of the refits or more do.")
+        return "\n".join(sentences)
+
 
 @dataclass(frozen=True, eq=False)
 class TrackRecord:
@@ -166,7 +178,7 @@ class TrackRecord:
     recurrence: Measured  #: Dice of the rule set and a refit's, as printed: mean and range
     overlap: Measured  #: the same weighted by importance
     n_rules: float  #: mean number of rules of a refit
-    people: PeopleSummary  #: what varies in predictions
+    people_summary: PeopleSummary  #: what varies in predictions
     outcome: str | None = None  #: of classes, the one that is predicted
     people_ranges: PeopleRanges | None = field(default=None, repr=False, compare=False)  #: of rows
 
@@ -188,24 +200,40 @@ class TrackRecord:
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the columns of `frame` as lists."""
-        shown: dict[str, list[Any]] = {}
-        for name in (each.name for each in fields(RuleRecord)):
-            values = [getattr(each, name) for each in self.rules]
-            if name == "events" and self.outcome is None:
-                continue
-            if name in ("found_interval", "held_fixed", "whole_analysis"):
-                stem = name.removesuffix("_interval")
-                shown[f"{stem}_lower"] = [value.lower for value in values]
-                shown[f"{stem}_upper"] = [value.upper for value in values]
-            else:
-                shown[name] = values
-            if name == "near":
-                shown["refits"] = [self.refits] * len(self.rules)
-        return shown
+        rules = self.rules
+        shown: dict[str, list[Any]] = {
+            "rule": [each.rule for each in rules],
+            "found": [each.found for each in rules],
+            "refits": [self.refits] * len(rules),
+            **_ends("found", [each.found_interval for each in rules]),
+            "near": [each.near for each in rules],
+            "effect": [each.effect for each in rules],
+            **_ends("effect", [each.held_fixed for each in rules]),
+            "same_sign": [each.same_sign for each in rules],
+            "coverage": [each.coverage for each in rules],
+            "n": [each.n for each in rules],
+            "observed": [each.observed for each in rules],
+        }
+        if self.outcome is not None:
+            shown["events"] = [each.events for each in rules]
+        return shown | _ends("whole_analysis", [each.whole_analysis for each in rules])
 
     def frame(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each rule, as a pandas frame, or polars or pyarrow by name."""
         return make_frame(self.columns(), backend)
+
+    def people(self, *, backend: Backend | None = None) -> Any:
+        """Return one row for each person: the prediction, and its range over refits.
+
+        They stay with the record that `track_record` returned: one that was saved, or that a rule
+        set carries, has `people_summary` only.
+        """
+        if self.people_ranges is None:
+            raise InvalidParameter(
+                "This track record has no ranges of single rows, as it was saved or belongs to a "
+                "rule set; use the one that model.track_record(X, y) returned."
+            )
+        return self.people_ranges.frame(backend=backend)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw how often each rule was found, and return the `TrackRecordDisplay` of matplotlib.
@@ -219,7 +247,7 @@ class TrackRecord:
 
     def summary(self) -> str:
         """Return in a few sentences what refits say of the whole rule set."""
-        people = self.people
+        people = self.people_summary
         sentences = self._sentences_on_rules()
         if not math.isnan(people.relative_range):
             what, of_target = "probability", ""
@@ -286,7 +314,9 @@ class TrackRecord:
             "intercept": Interval(*map(_number, content["intercept"])),
             "recurrence": Measured(*map(_number, content["recurrence"])),
             "overlap": Measured(*map(_number, content["overlap"])),
-            "people": PeopleSummary(**_numbers(content["people"], ("n", "threshold"))),
+            "people_summary": PeopleSummary(
+                **_numbers(content["people_summary"], ("n", "threshold"))
+            ),
             **{name: int(content[name]) for name in ("refits", "failed", "seed", "rows")},
         }
         record = cls(**{**content, **read})
@@ -307,6 +337,14 @@ class TrackRecord:
         with refuse_damage("The track record is damaged", remedy):
             del content["format"], content["version"]
             return cls.from_dict(content)
+
+
+def _ends(name: str, intervals: Sequence[Interval]) -> dict[str, list[float]]:
+    """Return the columns of the two ends of intervals."""
+    return {
+        f"{name}_lower": [each.lower for each in intervals],
+        f"{name}_upper": [each.upper for each in intervals],
+    }
 
 
 def found_of(rule: RuleRecord, record: TrackRecord) -> str:
@@ -346,6 +384,6 @@ def _numbers(content: Mapping[str, Any], plain: Sequence[str]) -> dict[str, Any]
 def _read_rule(content: Mapping[str, Any]) -> RuleRecord:
     intervals = ("found_interval", "held_fixed", "whole_analysis")
     ends = {name: Interval(*map(_number, content[name])) for name in intervals}
-    figures = {name: _number(content[name]) for name in ("same_sign", "mean")}
+    figures = {name: _number(content[name]) for name in ("same_sign", "observed")}
     counts = {name: int(content[name]) for name in ("found", "near", "n")}  # JSON has 3.0 too
     return RuleRecord(**{**content, **ends, **figures, **counts})

@@ -66,7 +66,9 @@ def record_for(
 def _to_pass_on(record: TrackRecord) -> TrackRecord:
     """Return a record without what belongs to single people."""
     rules = tuple(
-        replace(each, mean=math.nan, events=None) if _tells_single(each.n, record.rows) else each
+        replace(each, observed=math.nan, events=None)
+        if _tells_single(each.n, record.rows)
+        else each
         for each in record.rules
     )
     return replace(record, rules=rules, people_ranges=None)
