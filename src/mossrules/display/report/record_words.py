@@ -115,7 +115,7 @@ def base_range(record: TrackRecord | None, link: str, decimals: int | None) -> s
 
 def observed_cells(rule: Mapping[str, Any], link: str, decimals: int | None) -> dict[str, str]:
     """Return how many rows a rule holds on, and what is observed on them."""
-    n, mean, events = rule["n"], rule["observed"], rule["events"]
+    n, mean, events = rule["n"], rule["mean"], rule["events"]
     rows = "" if n is None else f"{n:,} row{'' if n == 1 else 's'}"
     if mean is None:
         return {"n": rows, "observed": NOTHING, "events": ""}
