@@ -13,12 +13,13 @@ import secrets
 import shutil
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from mossrules.exceptions import InvalidFile
+from mossrules.exceptions import InvalidFile, InvalidParameter
 
-__all__ = ["check_place", "replace_file", "write_file"]
+__all__ = ["check_outputs", "check_place", "refuse_pipe", "replace_file", "write_file"]
 
 # What is not yet whole: .mossrules-HOST-PROCESS-RANDOM.tmp, beside the file that it will be.
 LEFTOVER = re.compile(r"\.mossrules-(\w*)-(\d{1,9})-[0-9a-f]+\.tmp")
@@ -81,6 +82,54 @@ def check_place(path: Path) -> None:
     if not allowed:
         raise InvalidFile(
             f"{path} cannot be written, as that is not permitted there; choose another path."
+        )
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse to write where that cannot be, or to a file that is read or written already.
+
+    `outputs` are by the options that name them. Files are the same by device and inode, whatever
+    links lead to them.
+    """
+    # Of several names of a file, the one that was given again is said.
+    read = {_identity(path): path for path in inputs if path is not None}
+    written: dict[object, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        check_place(path)
+        if _is_special(path):
+            continue  # what a device or a pipe gets replaces nothing
+        identity = _identity(path)
+        if identity in read:
+            known = read[identity]
+            same = "" if known == path else f"the same file as {known}, "
+            raise InvalidParameter(
+                f"{option} is {path}, {same}which is read; choose another path, or what it holds "
+                "would be lost."
+            )
+        if identity in written:
+            raise InvalidParameter(
+                f"{option} and {written[identity]} are both {path}; choose another path for one."
+            )
+        written[identity] = option
+
+
+def _identity(path: Path) -> object:
+    """Return what tells files apart: device and inode, or the place where one will be."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):  # not there, so that reading it fails or writing it makes it
+        return os.path.realpath(path)
+    return found.st_dev, found.st_ino
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse to read what is no file: a pipe is read once, and waits for someone to write."""
+    if _is_special(path) and not path.is_dir():
+        raise InvalidFile(
+            f"{path} is a pipe or a device, which cannot be read again; write its content to a "
+            "file and name that."
         )
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from mossrules.baselines import registry
     from mossrules.candidates import cut_points, search
-    from mossrules.data import columns, groups, labels, table
+    from mossrules.data import columns, files, groups, labels, table
     from mossrules.display import report
     from mossrules.display.plots import _axes as axes
     from mossrules.evaluation import assessment, results, side_by_side
@@ -74,6 +74,7 @@ MODULES = {
     "provenance": "mossrules._provenance",
     "data": "mossrules.data",
     "columns": "mossrules.data.columns",
+    "files": "mossrules.data.files",
     "groups": "mossrules.data.groups",
     "labels": "mossrules.data.labels",
     "table": "mossrules.data.table",

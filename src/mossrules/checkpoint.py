@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mossrules._files import replace_file
+from mossrules._files import refuse_pipe, replace_file
 from mossrules.exceptions import InvalidFile
 
 __all__ = [
@@ -97,6 +97,7 @@ class CheckpointFile:
 
     def read(self) -> Mapping[str, Any]:
         """Return the content, or say why it cannot be used."""
+        refuse_pipe(self.path)
         try:
             text = self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as reason:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from mossrules import _late as late
 from mossrules import defaults
 from mossrules.exceptions import InvalidParameter
 
@@ -167,6 +168,11 @@ class File:
     def beside(self) -> dict[str, str | None]:
         """The columns of weights and groups, by the names that the library has for them."""
         return {"sample_weight": self.weights, "groups": self.groups}
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files that are read, those of a pattern too."""
+        return late.files.find_files(self.data)
 
     @property
     def no_features(self) -> tuple[str, ...]:
@@ -356,6 +362,11 @@ class Moss:
     at_most_per_feature: Annotated[
         int | None, _at_most("--at-most-per-feature", "No more rules look at the same feature.")
     ] = None
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files that are read."""
+        return [path for path in (self.cuts_from, self.near) if path is not None]
 
 
 # --- single options -------------------------------------------------------------------------------

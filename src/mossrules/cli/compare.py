@@ -14,7 +14,7 @@ from rich.text import Text
 
 from mossrules import _late as late
 from mossrules import defaults
-from mossrules._files import check_place, write_file
+from mossrules._files import check_outputs, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._learning import (
     assess_methods,
@@ -143,9 +143,8 @@ def compare(
     jobs: options.Jobs = None,
 ) -> None:
     """Compare MOSS with other methods on one file: accuracy and stability over folds."""
-    for path in (output, plot, checkpoint):
-        if path is not None:
-            check_place(path)
+    outputs = {"--output": output, "--plot": plot, "--checkpoint": checkpoint}
+    check_outputs(outputs, [*file.paths, *moss.paths])
     if plot is not None:
         check_plot(plot)
     table, kind = read_for_task(file, task)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mossrules import _late as late
-from mossrules._files import check_place, write_file
+from mossrules._files import check_outputs, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._output import print_json, print_line, print_plain
 from mossrules.exceptions import InvalidParameter
@@ -56,8 +56,7 @@ def diff(
         )
     if delimiter is not None and data is None:
         raise InvalidParameter("--delimiter is of a file with data; name it after the rule sets.")
-    if html is not None:
-        check_place(html)
+    check_outputs({"--html": html}, [old, new, data])
     models = [late.rulesets.read_model(path) for path in (old, new)]
     table = None
     if data is not None:

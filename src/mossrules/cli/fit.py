@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from mossrules import _late as late
-from mossrules._files import check_place, write_file
+from mossrules._files import check_outputs, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._learning import dask_client, learn_for_task, repeat, scan_for_task
 from mossrules.cli._output import (
@@ -75,8 +75,7 @@ def fit(
         raise InvalidParameter("--export and --json both say what to print; give one of them.")
     if price and moss.near is None:
         raise InvalidParameter("--price is that of keeping approved rules; name them by --near.")
-    if output is not None:
-        check_place(output)
+    check_outputs({"--output": output}, [*file.paths, *moss.paths])
     with dask_client(cluster):
         table, task = scan_for_task(file, task, cluster.engine)
         classifies = task is options.Task.CLASSIFICATION

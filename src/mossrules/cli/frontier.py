@@ -10,7 +10,7 @@ from rich.table import Table
 
 from mossrules import _late as late
 from mossrules import defaults
-from mossrules._files import check_place, write_file
+from mossrules._files import check_outputs, write_file
 from mossrules._signals import check_interrupted
 from mossrules.cli import _options as options
 from mossrules.cli._learning import (
@@ -66,9 +66,8 @@ def frontier(
 ) -> None:
     """Show the best fit at many stability targets, each with its certificate."""
     wanted = number_of_points(points)
-    for path in (output, plot, checkpoint):
-        if path is not None:
-            check_place(path)
+    outputs = {"--output": output, "--plot": plot, "--checkpoint": checkpoint}
+    check_outputs(outputs, [*file.paths, *moss.paths])
     if plot is not None:
         check_plot(plot)
     table = read_numbers(file)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from mossrules import _late as late
-from mossrules._files import check_place, write_file
+from mossrules._files import check_outputs, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._learning import (
     Columns,
@@ -82,9 +82,7 @@ def performance(
     jobs: options.Jobs = None,
 ) -> None:
     """Measure predictions on rows left out, each measure with its interval, also by subgroup."""
-    for path in (output, plot):
-        if path is not None:
-            check_place(path)
+    check_outputs({"--output": output, "--plot": plot}, [*file.paths, *moss.paths, model])
     if plot is not None:
         check_plot(plot)
     known = None if model is None else late.rulesets.read_model(model)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mossrules import _late as late
-from mossrules._files import check_place, write_file
+from mossrules._files import check_outputs, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._learning import Columns
 from mossrules.cli._output import as_csv, print_json, print_plain
@@ -51,8 +51,7 @@ def predict(
 
     Of a class, its probability is predicted; of several, that of each and the likeliest.
     """
-    if output is not None:
-        check_place(output)
+    check_outputs({"--output": output}, [model, data])
     ruleset = late.rulesets.read_model(model)
     table = read_features(data, ruleset, delimiter)
     if explain is not None:

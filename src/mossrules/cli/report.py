@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from mossrules import _late as late
-from mossrules._files import check_place
+from mossrules._files import check_outputs
 from mossrules._signals import check_interrupted
 from mossrules.cli import _options as options
 from mossrules.cli._learning import Columns, learn_for_task, read_for_task, refits_of
@@ -58,7 +58,7 @@ def report(
     jobs: options.Jobs = None,
 ) -> None:
     """Write the interactive report, a page for any browser, to choose between stability and fit."""
-    check_place(output)
+    check_outputs({"--output": output}, [*file.paths, *moss.paths])
     if folds == 1:
         raise InvalidParameter("--folds is 1; pass 2 or more, or 0 to leave them out.")
     table, task = read_for_task(file, task)

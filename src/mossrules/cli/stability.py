@@ -11,7 +11,7 @@ from rich.text import Text
 
 from mossrules import _late as late
 from mossrules import defaults
-from mossrules._files import check_place
+from mossrules._files import check_outputs
 from mossrules.cli import _options as options
 from mossrules.cli._learning import (
     evaluate_methods,
@@ -53,8 +53,7 @@ def stability(
     """Show which rules of MOSS recur when part of the rows is left out."""
     if not 0 < share <= 1:
         raise InvalidParameter(f"--share is {share!r}; pass a share of the refits in (0, 1].")
-    if checkpoint is not None:
-        check_place(checkpoint)
+    check_outputs({"--checkpoint": checkpoint}, [*file.paths, *moss.paths])
     table = read_numbers(file)
     model = late.estimators.MossRegressor(
         max_rules=max_rules,

@@ -22,8 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
 from mossrules._display import model_html, write_report
-from mossrules._files import check_place
+from mossrules._files import check_outputs
 from mossrules.candidates.search import numbering_of
+from mossrules.data.files import find_files
+from mossrules.data.table import names_files
 from mossrules.estimators.base import RuleEstimator, RuleRegressor, approved_by
 from mossrules.evaluation.folds import split_rows
 from mossrules.evaluation.track_record import track_record
@@ -445,7 +447,7 @@ class MossEstimator(RuleEstimator):
         ReportData
             What the page shows.
         """
-        check_place(Path(path))
+        check_outputs({"path": Path(path)}, find_files(X) if names_files(X) else [])
         return write_report(self, path, X, y, **how)
 
     def _html_repr(self) -> str:

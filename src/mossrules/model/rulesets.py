@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mossrules._files import refuse_pipe
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.data.columns import Label
@@ -162,6 +163,7 @@ def _code_label(label: Label) -> str:
 
 def read_model(path: Path) -> RuleSet | RuleSets:
     """Return the rule set in a file, or those of several classes."""
+    refuse_pipe(path)
     try:
         text = path.read_bytes()
         several = CLASSES_FORMAT.encode() in text[:100]

@@ -14,13 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from mossrules._files import refuse_pipe
 from mossrules.data.columns import Kind
 from mossrules.data.files.delimited import MISSING, read_csv, scan_csv
 from mossrules.data.files.parquet import read_parquet, scan_parquet
 from mossrules.data.table import Columns, ColumnSelection, Table, names_files
 from mossrules.exceptions import InvalidFile, MissingDependency
 
-__all__ = ["MISSING", "Columns", "read_file", "scan_files", "scan_if_path"]
+__all__ = ["MISSING", "Columns", "find_files", "read_file", "scan_files", "scan_if_path"]
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -108,7 +109,7 @@ def scan_files(
     ...     len(MossRegressor(1, n_trees=20).fit(table, "y").rules_)
     1
     """
-    files = _find_files([paths] if isinstance(paths, str | os.PathLike) else paths)
+    files = find_files(paths)
     suffixes = [_suffix(path) for path in files]
     # They could be read, but not with one meaning: text has no types, and Parquet does.
     if len({suffix in PARQUET for suffix in suffixes}) > 1:
@@ -136,9 +137,10 @@ def scan_if_path(X: Any, only: Collection[str] | None = None) -> Any:
     return scan_files(X, only=only) if names_files(X) else X
 
 
-def _find_files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
+def find_files(paths: Paths) -> list[Path]:
+    """Return the files of a path, a pattern, or a list of them."""
     found: list[Path] = []
-    for each in paths:
+    for each in [paths] if isinstance(paths, str | os.PathLike) else paths:
         path = os.fspath(each)
         is_pattern = any(sign in path for sign in "*?") and not Path(path).exists()
         # Unlike that of Path, it takes patterns of any kind, from any place on.
@@ -161,6 +163,7 @@ def _suffix(path: Path) -> str:
         raise InvalidFile(f"{path} does not exist; check the path.")
     if path.is_dir():
         raise InvalidFile(f"{path} is a folder; name a file.")
+    refuse_pipe(path)
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix not in DELIMITERS and suffix not in PARQUET:
         raise InvalidFile(
