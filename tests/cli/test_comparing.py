@@ -296,8 +296,9 @@ def test_stability_goes_on_from_a_record(data, tmp_path):
 def test_constraints_reach_the_model(data, table):
     """Each option is the constraint of the same name."""
     result = run(
-        "fit", data, "--json", "--never-use", "sex", "--never-use", "s3", "--only-up", "bmi",
-        "--only-down", "s1", "--at-most-features", "3", "--at-most-per-feature", "3",
+        "fit", data, "--json", "--refits", "0", "--never-use", "sex", "--never-use", "s3",
+        "--only-up", "bmi", "--only-down", "s1", "--at-most-features", "3",
+        "--at-most-per-feature", "3",
         "--own-direction", "--increasing", "bp", "--decreasing", "s4",
     )  # fmt: skip
     constraints = [NeverUse("sex", "s3"), OnlyUp("bmi"), OnlyDown("s1"), AtMostFeatures(3)]
@@ -305,6 +306,19 @@ def test_constraints_reach_the_model(data, table):
     model = MossRegressor(4, n_trees=25, constraints=constraints)
     model.fit(table, "progression")
     assert json.loads(result.stdout)["model"] == json.loads(model.rules_.to_json())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("--increasing", "--decreasing"), ("--only-up", "--only-down")]
+)
+def test_a_feature_cannot_go_both_ways(data, one, other):
+    """Else no rule on it would be left, and nobody had asked for that."""
+    result = run("fit", data, one, "bp", other, "bmi", other, "bp")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"error: {one} and {other} are both 'bp' and contradict each other; leave out one, or say "
+        "--never-use bp if no rule shall look at it.\n"
+    )
 
 
 def test_constraints_are_kept_by_every_command(data, tmp_path):

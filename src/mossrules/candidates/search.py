@@ -22,6 +22,7 @@ from mossrules.candidates.enough_trees import find_pool
 from mossrules.candidates.ensembles import FittedEnsemble
 from mossrules.candidates.forest import ForestGenerator, Generator
 from mossrules.candidates.pool import CandidatePool
+from mossrules.candidates.rule_texts import read_rule
 from mossrules.candidates.rules import Levels, Rule
 from mossrules.candidates.simplify import merge_equivalent, simplify_pool
 from mossrules.candidates.statistics import (
@@ -138,7 +139,7 @@ def find_candidates(
     min_tree_frequency: float = 0,
     max_candidates: int | None = defaults.MAX_CANDIDATES,
     merge_identical: bool = False,
-    include: Sequence[Rule] = (),
+    include: Sequence[Rule | str] = (),
     near: ApprovedRules | None = None,
     patterns: bool = False,
     sample_weight: Any = None,
@@ -193,7 +194,7 @@ def find_candidates(
     merge_identical
         Whether rules that hold on the same rows become one.
     include
-        Rules that are candidates whether or not a tree has found them.
+        Rules, or their texts, that are candidates whether or not a tree has found them.
     near
         Rules of an approved rule set, with its binning, which are candidates too: as they are
         printed, so that their cut points are added. An estimator makes it of its own `near`.
@@ -255,17 +256,19 @@ def find_candidates(
     if max_candidates is not None:
         pool = pool.cap(max_candidates)
     # After the cap: a rule that is asked for stays, though hardly any tree found it.
-    pool = pool.including(check_rule(rule, data.binning) for rule in include)
+    included = tuple(check_rule(rule, data.binning) for rule in include)
+    pool = pool.including(included)
     pool = pool.including(approved, found)
+    asked = (*approved, *included)  # these stay where others hold on the same rows
     overlaps = compute_overlaps(data, pool.rules, **how)
     # Only now is it known which rules hold on the same rows: their overlap is both of their
     # supports.
     if max_overlap is not None:
-        pool, overlaps = merge_equivalent(pool, overlaps, data.moments.weight, approved)
+        pool, overlaps = merge_equivalent(pool, overlaps, data.moments.weight, asked)
     elif merge_identical:
-        pool, overlaps = merge_pool(pool, overlaps, approved)
+        pool, overlaps = merge_pool(pool, overlaps, asked)
     statistics = statistics_of_overlaps(data, overlaps, pool.counts)
-    _check_included(include, pool, statistics)
+    _check_included(included, pool, statistics)
     counted = compute_patterns(data, pool, **how) if patterns else None
     return Candidates(data.binning, pool, statistics, counted)
 
@@ -364,8 +367,10 @@ def _check_included(rules: Sequence[Rule], pool: CandidatePool, statistics: Stat
             raise InvalidParameter(f"The rule '{rule}' holds on no row, so it cannot be included.")
 
 
-def check_rule(rule: Rule, binning: Binning) -> Rule:
-    """Return a rule whose conditions fit the columns of a table."""
+def check_rule(rule: Rule | str, binning: Binning) -> Rule:
+    """Return a rule whose conditions fit the columns of a table, from its text if that is given."""
+    if isinstance(rule, str):
+        return read_rule(rule, binning)
     for condition in rule.conditions:
         if condition.feature not in binning.names:
             raise InvalidParameter(

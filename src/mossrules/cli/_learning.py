@@ -373,6 +373,12 @@ def _read_constraints(
                     f"{option} is {name!r}, which is not a feature of the file; name one of its "
                     f"columns.{late.table.did_you_mean(name, features)}"
                 )
+    for one, other in (("--only-up", "--only-down"), ("--increasing", "--decreasing")):
+        for name in sorted({*(named[one][1] or ())} & {*(named[other][1] or ())}):
+            raise InvalidParameter(
+                f"{one} and {other} are both {name!r} and contradict each other; leave out one, or "
+                f"say --never-use {name} if no rule shall look at it."
+            )
     asked: list[late.constraints.Constraint] = [
         kind(*names) for kind, names in named.values() if names
     ]

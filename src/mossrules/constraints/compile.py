@@ -16,7 +16,7 @@ import numpy as np
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.candidates.rules import Range, Rule
-from mossrules.constraints.kinds import Constraint, MustInclude
+from mossrules.constraints.kinds import CONTRARY, Constraint, MustInclude
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
 from mossrules.solver.problems.linear_constraints import LinearConstraints
 
@@ -48,17 +48,31 @@ def check_constraints(constraints: Any) -> tuple[Constraint, ...]:
                 f"constraints has {constraint!r} in it; pass objects of mossrules.constraints, "
                 "such as NeverUse('age')."
             )
+    _refuse_contraries(given)
     return given
 
 
-def required_rules(constraints: Sequence[Constraint]) -> tuple[Rule, ...]:
-    """Return the rules, given as values, that have to be among the candidates."""
+def _refuse_contraries(given: Sequence[Constraint]) -> None:
+    """Refuse a feature that is to go both ways: no rule on it would be left, without a word."""
+    for one, other in CONTRARY:
+        ways = [
+            {name for each in given if isinstance(each, kind) for name in each.given}
+            for kind in (one, other)
+        ]
+        for name in sorted(ways[0] & ways[1]):
+            raise InvalidParameter(
+                f"{one.__name__}({name!r}) and {other.__name__}({name!r}) contradict each other; "
+                f"leave out one, or say NeverUse({name!r}) if no rule shall look at it."
+            )
+
+
+def required_rules(constraints: Sequence[Constraint]) -> tuple[Rule | str, ...]:
+    """Return the rules, values or texts, that have to be among the candidates."""
     return tuple(
         rule
         for constraint in constraints
         if isinstance(constraint, MustInclude)
         for rule in constraint.given
-        if isinstance(rule, Rule)
     )
 
 
@@ -209,8 +223,11 @@ class ConstraintBuilder:
 
     def rule(self, given: Rule | str) -> int | None:
         """Return the position of a rule, a value or its text; None if it is no candidate."""
-        known = self.candidates.texts if isinstance(given, str) else self.candidates.pool.rules
-        return known.index(given) if given in known else None  # type: ignore[arg-type]
+        rules = self.candidates.pool.rules
+        if isinstance(given, Rule):
+            return rules.index(given) if given in rules else None
+        texts = self.candidates.texts
+        return texts.index(given) if given in texts else None
 
     def add_row(self, rules: Any, features: Any, maximum: int) -> None:
         """Add a row of A and b: the rules and features marked 1 may be at most `maximum`."""

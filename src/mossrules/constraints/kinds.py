@@ -9,12 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mossrules._common import check_integer
+from mossrules.candidates.rule_texts import read_rule
 from mossrules.candidates.rules import Rule
 from mossrules.data.columns import Kind
 from mossrules.exceptions import InvalidParameter
@@ -204,6 +204,13 @@ class Decreasing(_Monotone):
         return builder.down, builder.up
 
 
+# Two of these on one feature could only be kept by no rule on it.
+CONTRARY: tuple[tuple[type[_OfSeveral], type[_OfSeveral]], ...] = (
+    (Increasing, Decreasing),
+    (OnlyUp, OnlyDown),
+)
+
+
 @dataclass(frozen=True)
 class OwnDirection(Constraint):
     """A rule may move the prediction only to the side on which its own rows lie.
@@ -235,7 +242,8 @@ class MustInclude(_OfRules):
     One that the fit would turn against its own rows stays with an effect of 0, unless directions
     are "free".
 
-    A rule that no tree has found is a candidate all the same, with a tree frequency of 0.
+    A rule that no tree has found is a candidate all the same, with a tree frequency of 0, if its
+    cut points and categories are among those of the columns.
 
     Parameters
     ----------
@@ -258,12 +266,14 @@ class MustInclude(_OfRules):
         """Fix them in."""
         for rule in self.given:
             position = builder.rule(rule)
+            if position is None and isinstance(rule, str):  # its conditions may be in another order
+                candidates = builder.candidates
+                position = builder.rule(read_rule(rule, candidates.binning, candidates.texts))
             if position is None:
-                near = get_close_matches(str(rule), builder.candidates.texts, 1)
-                hint = f"; the nearest is {near[0]!r}" if near else ""
                 raise InvalidParameter(
                     f"The rule {str(rule)!r} must be in, but is not among the "
-                    f"{len(builder.candidates)} candidates{hint}."
+                    f"{len(builder.candidates)} candidates; let fit search for them, or include it "
+                    "in the search."
                 )
             builder.required.add(position)
 

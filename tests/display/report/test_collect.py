@@ -357,3 +357,33 @@ def test_another_identity_of_rules_is_named(rows, identity):
     how = {"cv": KFold(2), "points": 2, "methods": None}
     found = collect(model, *rows, **how, identity=identity).content()
     assert found["identity"] == identity
+
+
+# --- groups and weights ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_report_keeps_groups_together(rows, tmp_path, kind, by_name):
+    """`report` takes what `fit` takes: with groups and weights, the folds and refits keep both."""
+    X, y = rows[0][["age", "dose"]], rows[1].to_numpy()
+    y = y if kind == "numbers" else y > 3
+    groups, weights = np.arange(N) // 4, np.arange(N) % 3 + 1
+    X = X.assign(patient=groups, weight=weights) if by_name else X
+    groups, weights = ("patient", "weight") if by_name else (groups, weights)
+    how = {"n_trees": 20, "solver": "coordinate-descent"}
+    model = (MossRegressor if kind == "numbers" else MossClassifier)(2, **how)
+    model.fit(X, y, weights, groups)
+    page = tmp_path / "page.html"
+    few = {"cv": 2, "points": [1.0], "methods": None, "refits": 2}
+    data = model.report(page, X, y, groups=groups, sample_weight=weights, **few)
+    assert data.groups == data.track_record.groups == N // 4
+    assert [column.name for column in data.columns] == ["age", "dose"]
+    assert page.exists()
+
+
+@pytest.mark.parametrize("name", ["groups", "sample_weight"])
+def test_groups_without_their_rows_are_refused(model, name):
+    """They would have had no effect."""
+    with pytest.raises(InvalidParameter, match=f"{name} is one value for each row of X; pass X"):
+        collect(model, **{name: np.arange(N)})

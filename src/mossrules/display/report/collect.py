@@ -127,6 +127,9 @@ def collect(
         X, sample_weight, groups = split_beside(X, y, sample_weight, groups)
     if (X is None) is not (y is None):
         raise InvalidParameter("A report takes X and y together, or neither; pass both.")
+    for name, beside in (("sample_weight", sample_weight), ("groups", groups)):
+        if X is None and beside is not None:
+            raise InvalidParameter(f"{name} is one value for each row of X; pass X and y as well.")
     say = progress or (lambda *_: None)
     started = datetime.now(UTC)
     told = {"sample_weight": sample_weight, "groups": groups}
