@@ -77,7 +77,7 @@ def test_fit_is_the_fit_of_the_library(folder, expected, name):
 
 def test_fit_prints_rules_certificate_and_score(folder, expected, table, monkeypatch):
     """A person sees how often each rule was found, how good the choice is, and R2 in training."""
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("COLUMNS", "200")
     result = fit(folder / "data.csv")
     assert result.exit_code == 0
     lines = " ".join(result.stdout.split())

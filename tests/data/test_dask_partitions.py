@@ -228,6 +228,8 @@ def test_files_on_a_cluster_give_the_model_of_memory(frame, tmp_path: Path, monk
         "24",
         "--max-rules",
         "4",
+        "--refits",
+        "0",
     ]
     with (
         dask.config.set(scheduler=None),

@@ -114,6 +114,8 @@ FIRST: dict[str, Any] = {
 }
 PAPER_COMMAND = ("--paper", "--generator", "paper-forest", "--n-bins", 8, "--max-features", 0.5)
 
+ONCE = ("--refits", 0)
+
 CASES: dict[str, Callable[[], Figures]] = {}
 
 
@@ -1050,12 +1052,12 @@ def reports() -> Figures:
     X, y = mixed_rows("y")
     number = moss(3, n_trees=30).fit(X, y)
     others = {"sirus": SirusRegressor(3, n_trees=30, **PAPER)}
-    shown = collect(number, X, y, cv=3, points=4, methods=others, **BINS)
+    shown = collect(number, X, y, cv=3, points=4, methods=others, refits=0, **BINS)
     alone = collect(number, cv=None, points=[1.0, 0.7], title="Alone")
     X, y = cancer()
     classes = moss_classes(2, n_trees=20).fit(X, y)
     of_classes = collect(
-        classes, X, y, cv=3, points=[1.0, 0.8, 0.6], methods=None, gap=0.02, **BINS
+        classes, X, y, cv=3, points=[1.0, 0.8, 0.6], methods=None, gap=0.02, refits=0, **BINS
     )
     return {
         "number": {**of_report(shown), "page": page(shown)},
@@ -1078,15 +1080,15 @@ def commands_of_numbers() -> Figures:
         mixed().to_csv(data, index=False)
         rows = (data, "--target", "y", "--drop", "kind", *QUICK)
         limited = ("--never-use", "town", "--at-most-per-feature", 2, "--inner-nodes")
-        fitted = run("fit", *rows, *LEVEL, "--output", model)
+        fitted = run("fit", *rows, *LEVEL, *ONCE, "--output", model)
         forms = ("text", "markdown", "latex", "sql", "python")
         front = run("frontier", *rows, "--points", 4, "--output", kept)
         return {
             "fit": of_text(fitted, model),
             "model": of_json(model.read_text()),
-            "fit json": of_json(run("fit", *rows, *LEVEL, *limited, "--json")),
+            "fit json": of_json(run("fit", *rows, *LEVEL, *ONCE, *limited, "--json")),
             "exports": {
-                form: of_text(run("fit", *rows, *LEVEL, "--export", form)) for form in forms
+                form: of_text(run("fit", *rows, *LEVEL, *ONCE, "--export", form)) for form in forms
             },
             "predict": of_text(run("predict", model, data, "--keep", "town")),
             "explain": of_text(run("predict", model, data, "--explain", 3)),
@@ -1115,11 +1117,11 @@ def commands_of_classes() -> Figures:
         X.assign(kind=y).to_csv(flowers, index=False)
         rows = (data, "--target", "kind", "--drop", "y", *quick)
         found = {
-            "fit": of_text(run("fit", *rows, *LEVEL, "--output", model), model),
+            "fit": of_text(run("fit", *rows, *LEVEL, *ONCE, "--output", model), model),
             "predict": of_text(run("predict", model, data)),
-            "fit json": of_json(run("fit", *rows, *LEVEL, "--json")),
+            "fit json": of_json(run("fit", *rows, *LEVEL, *ONCE, "--json")),
         }
-        run("fit", flowers, "--target", "kind", *quick, *LEVEL, "--output", model)
+        run("fit", flowers, "--target", "kind", *quick, *LEVEL, *ONCE, "--output", model)
         return {
             **found,
             "three": of_json(model.read_text())["rule_sets"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,6 @@ def _report(path: Path, model: Any, X: pd.DataFrame, y: pd.Series, **how: Any) -
     }
     content = data.content()
     rule_sets = [by_share.get(point["stability"]) for point in content["points"]]
-    rule_sets[data.chosen] = model.rules_
+    rule_sets[data.chosen] = replace(model.rules_, track_record=data.track_record)
     rows = later_rows(np.random.default_rng(5), X, model.candidates_.binning).head(50)
     return Report(path, content, rule_sets, rows)

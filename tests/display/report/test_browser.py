@@ -129,6 +129,15 @@ def is_rounded(text: str, value: float) -> bool:
     return math.isclose(amount(text), value, rel_tol=0.0, abs_tol=0.5001 * 10.0**-decimals)
 
 
+def times_found(report: Report, position: int) -> list[str]:
+    """Return how often each rule of a point was found: in refits, or in folds beside the model."""
+    record = report.rule_sets[position].track_record
+    if record is not None:
+        return [f"{rule.found} of {record.refits}" for rule in record.rules]
+    point = report.content["points"][position]
+    return [f"{times} of 3" for times in point["found"] or []] or ["–"] * len(point["rules"])
+
+
 def assert_shows(page, report: Report, position: int, before: RuleSet | None) -> None:
     """Check the rules of a point, and how they are said to differ from those shown before."""
     seen, expected = shown(page), report.rule_sets[position]
@@ -144,9 +153,7 @@ def assert_shows(page, report: Report, position: int, before: RuleSet | None) ->
         ), name
     assert is_rounded(seen["base"]["weight"], expected.intercept)
     assert seen["figures"]["count"] == str(len(expected))
-    found = report.content["points"][position]["found"]
-    if found is not None:
-        assert [row["found"] for row in seen["rules"]] == [f"{times} of 3" for times in found]
+    assert [row["found"] for row in seen["rules"]] == times_found(report, position)
     if before is not None:
         is_new = [rule not in before for rule in expected]
         assert [row["new"] is not None for row in seen["rules"]] == is_new
