@@ -119,8 +119,7 @@ def test_every_table_of_the_rules_says_how_often_each_was_found(model, record):
     assert "interval" not in plain.to_text()
     for rule, line in zip(record.rules, str(rules).splitlines()[3:], strict=False):
         assert rule.rule in line
-        assert f"{rule.held_fixed.lower:+.2f}" in line
-        assert f"{rule.held_fixed.upper:+.2f}" in line
+        assert f"{rule.held_fixed.lower:+.3f} to {rule.held_fixed.upper:+.3f}" in line
 
 
 def test_markdown_and_latex_are_tables_of_as_many_cells(model):
