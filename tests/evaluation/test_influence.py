@@ -72,6 +72,26 @@ def test_the_interval_of_auc_is_that_of_delong():
     assert found == pytest.approx((area, *(1 / (1 + np.exp(-log_odds)))))
 
 
+def test_auc_of_a_single_event_has_no_interval():
+    """Nothing tells how events differ; nor where all of them are in one group."""
+    one = (np.arange(N) == np.flatnonzero(Y)[0]).astype(float)
+    found = area_under_curve(one, P, Sample(ONES, None, 0.95))
+    assert found.estimate == pytest.approx(roc_auc_score(one, P))
+    assert np.isnan(found[1:]).all()
+    together = Sample(ONES, np.where(Y > 0, 0, 1 + np.arange(N)), 0.95)
+    assert np.isnan(area_under_curve(Y, P, together)[1:]).all()
+
+
+def test_intervals_of_errors_do_not_reach_below_zero():
+    """Where one row of many has all of the error."""
+    y = np.zeros(12)
+    y[0] = 1.0
+    found = measure_classes(y, np.full(12, 0.01), 0.5, Sample(np.ones(12), None, 0.95))
+    found |= measure_numbers(y, np.zeros(12), Sample(np.ones(12), None, 0.95))
+    for name in ("brier", "log_loss", "mae"):
+        assert found[name].lower == 0.0 < found[name].estimate < found[name].upper
+
+
 def test_shares_have_the_intervals_of_wilson():
     """Also where all rows are hits."""
     flagged = P >= 0.5

@@ -97,6 +97,20 @@ def test_measures_are_those_of_predictions_for_rows_left_out(ill):
             assert row.measures[name] == pytest.approx(interval, nan_ok=True), (label, name)
 
 
+def test_few_events_are_warned_of(ill):
+    """In any row that is measured; ten of both are enough, and numbers have none."""
+    rough = "Where fewer than 10 rows have the outcome, or lack it, intervals are rough."
+    of_all = performance(CLASSIFIER, X, ROWS["ill"], cv=2)
+    assert min(of_all.rows[0].events, N - of_all.rows[0].events) >= 10
+    assert rough not in str(of_all)
+    assert rough in str(ill)  # of a subgroup
+    y = np.isin(np.arange(N), [5, 50, 77, 100, 120])
+    found = performance(GaussianNB(), ROWS[["w", "cost"]], y, cv=2)
+    assert found.rows[0].events == 5
+    assert rough in str(found)
+    assert rough in found.to_markdown()
+
+
 def test_of_numbers_too():
     """Without weights and groups, in five folds."""
     found = performance(REGRESSOR, X, ROWS["cost"])

@@ -127,6 +127,11 @@ class Sample:
         width = self.t * math.sqrt(self.factor * self.variance(influence))
         return Interval(estimate, estimate - width, estimate + width)
 
+    def above_zero(self, estimate: float, influence: FloatArray) -> Interval:
+        """Return the t interval of the mean of what is never below 0."""
+        _, lower, upper = self.about(estimate, influence)
+        return Interval(estimate, lower if math.isnan(lower) else max(0.0, lower), upper)
+
 
 # --- numbers --------------------------------------------------------------------------------------
 
@@ -139,7 +144,7 @@ def measure_numbers(y: FloatArray, predicted: FloatArray, sample: Sample) -> dic
     bias, mae = sample.mean(error), sample.mean(np.abs(error))
     return {
         "r2": _r2(squared, around, mse, variance, sample),
-        "mae": sample.about(mae, np.abs(error) - mae),
+        "mae": sample.above_zero(mae, np.abs(error) - mae),
         "rmse": _exponential(math.sqrt(mse), (squared - mse) / (2 * mse), sample)
         if mse
         else Interval(0.0),
@@ -194,8 +199,8 @@ def measure_classes(
     slope, intercept = _recalibration(y, chances, sample)
     return {
         "auc": auc,
-        "brier": sample.about(brier, squared - brier),
-        "log_loss": sample.about(log_loss, loss - log_loss),
+        "brier": sample.above_zero(brier, squared - brier),
+        "log_loss": sample.above_zero(log_loss, loss - log_loss),
         "slope": slope,
         "intercept": intercept,
         "sensitivity": proportion(flagged, y > 0, sample),
@@ -227,8 +232,9 @@ def area_under_curve(y: FloatArray, chances: FloatArray, sample: Sample) -> Inte
         variance = sample.variance(influence * np.sqrt(counts / np.maximum(counts - 1, 1)))
     else:
         variance = sample.factor * sample.variance(influence)
-    if not 0 < area < 1:
-        return Interval(area)  # all pairs are ranked alike: nothing tells how far that varies
+    units = min(sample.only(each).units for each in (events, ~events))
+    if units < 2 or not 0 < area < 1:
+        return Interval(area)  # of a single row or group, or of one rank, nothing tells a spread
     width = sample.z * math.sqrt(variance) / (area * (1 - area))
     return Interval(area, *map(float, expit(logit(area) + np.array([-width, width]))))
 

@@ -24,6 +24,7 @@ __all__ = ["CalibrationCurve", "CurvePoint", "Performance", "SubgroupPerformance
 FORMAT, VERSION = "mossrules performance", 1
 ALL = "all"
 WIDTH = 100  # letters of a printed table
+FEW_EVENTS = 10  # with fewer, intervals that hold for many rows are rough
 UNITS = ("mae", "rmse", "bias")  # measures in units of the target
 
 
@@ -219,6 +220,11 @@ class Performance:
                 "Sensitivity, specificity and predictive values are of flagging rows whose "
                 f"probability is at least {self.threshold:g}."
             )
+        if any(row.measures and _fewest(row) < FEW_EVENTS for row in self.rows):
+            yield (
+                f"Where fewer than {FEW_EVENTS} rows have the outcome, or lack it, intervals are "
+                "rough."
+            )
         yield from map(one_line, self.notes)
         for row in self.rows:
             if row.note is not None:
@@ -257,6 +263,11 @@ class Performance:
     def _cells(self, row: SubgroupPerformance) -> list[str]:
         counts = [str(row.n)] if row.events is None else [str(row.n), str(row.events)]
         return [*counts, *(_cell(name, self._of(name, row)) for name in self.labels)]
+
+
+def _fewest(row: SubgroupPerformance) -> float:
+    """Return how many rows have the outcome, or lack it, whichever are fewer."""
+    return math.inf if row.events is None else min(row.events, row.n - row.events)
 
 
 def _cell(name: str, interval: Interval) -> str:
