@@ -75,6 +75,22 @@ def test_subsamples_have_the_share_of_groups_that_is_asked_for():
     assert np.abs(drawn - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 300)
 
 
+def test_all_subsamples_of_a_few_groups_are_drawn_before_any_is_repeated():
+    """Of two groups each in turn, of five all ten pairs; of many, draws are independent."""
+    for n_groups, share, expected in ((2, 1 / 3, 2), (5, 0.4, 10), (4, 0.75, 4)):
+        groups = np.arange(N) % n_groups
+        _, splits = splits_of(refits=2 * expected, groups=groups, share=share)
+        drawn = [tuple(train) for train, _ in splits]
+        first, second = set(drawn[:expected]), set(drawn[expected:])
+        assert first == second
+        assert len(first) == expected
+    orders = {
+        tuple(splits_of(refits=1, groups=np.arange(N) % 5, share=0.4, seed=seed)[1][0][0])
+        for seed in range(20)
+    }
+    assert len(orders) > 5
+
+
 @pytest.mark.parametrize("scheme", ["subsample", "folds"])
 def test_refits_of_classes_have_the_share_of_each(scheme):
     """To one row of each class, where rows are in no groups."""
