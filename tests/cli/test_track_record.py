@@ -57,7 +57,7 @@ def test_twenty_refits_are_made_unless_others_are_asked_for(folder):
     assert "found: in how many of 20 refits, each on a random third of the rows, the rule" in (
         result.stdout
     )
-    assert "trees │" not in result.stdout
+    assert "tree frequency" not in result.stdout
     common = f"have {record.recurrence.value:.0%} ("
     assert common in result.stdout
 
@@ -66,7 +66,7 @@ def test_refits_can_be_left_out_or_be_others(folder):
     """With 0 the table has tree frequencies as before; with 1 there is nothing to count."""
     without = run("fit", folder / "visits.csv", *NUMBERS, "--refits", "0")
     assert "refit" not in without.stdout
-    assert "trees ┃ rule" in without.stdout
+    assert "tree frequency ┃ rule" in without.stdout
     three = run("fit", folder / "visits.csv", *NUMBERS, "--refits", "3")
     assert all(re.fullmatch(r"[0-3] of 3", row[0]) for row in lines_of(three)[1:])
     one = run("fit", folder / "visits.csv", *NUMBERS, "--refits", "1")
@@ -90,7 +90,7 @@ def test_models_and_json_carry_the_record(folder, tmp_path):
         text = run(*words, "--export", form).stdout
         for each in record.rules:
             assert f"{each.found} of 4" in text
-        assert re.search(r"\bfound\W+near\W+weight\b", text)
+        assert re.search(r"\bfound\W+near\W+effect\b", text)
     assert rules.proportion.min() > 0  # tree frequencies stay in the details
 
 
@@ -137,7 +137,7 @@ def test_what_stands_against_refits_is_told_and_ends_only_those_that_were_asked_
     quiet = run("fit", few, *NUMBERS)
     assert quiet.exit_code == 0
     assert quiet.stderr.startswith("The analysis was not repeated. There are 5 rows, of which")
-    assert "Rules for score" in quiet.stdout
+    assert quiet.stdout.startswith("Predicted score is the intercept plus")
     asked = run("fit", few, *NUMBERS, "--refits", "5")
     assert asked.exit_code == 1
     assert asked.stderr.startswith("error: There are 5 rows, of which a share of 0.333 is less")

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 from mossrules import MossClassifier, MossRegressor
 from mossrules.constraints import AtMostFeatures, MustInclude, NeverUse, OnlyUp
-from mossrules.evaluation import track_record
+from mossrules.evaluation import refit_measures, refitting, track_record
 from mossrules.exceptions import InvalidParameter
 from support.track_record_cases import (
     N,
@@ -31,7 +30,6 @@ from support.track_record_cases import (
     table,
 )
 
-MODULE = sys.modules["mossrules.evaluation.track_record"]  # the function has the same name
 X, Y = table()
 RNG = np.random.default_rng(1)
 GROUPS = np.array([f"village {each}" for each in RNG.integers(0, 30, N)])
@@ -269,8 +267,8 @@ def test_refits_have_the_stability_that_auto_chose_and_no_more_than_a_thousand_t
     monkeypatch.setattr(
         MossRegressor, "fit_read", lambda self, rows: fitted.append(self) or fit_read(self, rows)
     )
-    assert MODULE.REFIT_TREES == 1000
-    monkeypatch.setattr(MODULE, "REFIT_TREES", 60)
+    assert refitting.REFIT_TREES == 1000
+    monkeypatch.setattr(refitting, "REFIT_TREES", 60)
     model = regressor(n_trees="auto").fit(X, Y)
     assert model.pool_.n_trees > 60
     model.track_record(X, Y, refits=2)
@@ -350,6 +348,9 @@ def test_refits_stay_near_the_approved_rules():
     record = model.track_record(X, Y, refits=5)
     found = {each.rule: each.found for each in record.rules}
     assert [found[text] for text in old.rules_.texts] == [5, 5]
+    approved = {each.rule for each in record.rules if each.approved}
+    assert approved == set(old.rules_.texts)
+    assert "asked to keep the 2 approved rules too" in record.summary()
 
 
 def test_sides_of_a_threshold_may_be_of_numbers():
@@ -373,7 +374,7 @@ def test_sides_of_a_threshold_may_be_of_numbers():
 
 def test_of_many_rows_people_are_a_sample_at_equal_distances(monkeypatch):
     """Which does not depend on their order."""
-    monkeypatch.setattr(MODULE, "MOST_PEOPLE", 40)
+    monkeypatch.setattr(refit_measures, "MOST_PEOPLE", 40)
     model = regressor().fit(X, Y)
     people = model.track_record(X, Y, refits=3).people_ranges
     assert len(people.rows) == 40
@@ -586,6 +587,19 @@ def test_a_refit_whose_target_is_constant_has_no_rules():
     assert record.refits == 20
     assert record.rules[0].found == sum(model.rules_.texts[0] in e.rules_.texts for e in fitted)
     assert not np.isnan(record.rules[0].held_fixed.lower)
+
+
+def test_shares_of_no_event_and_of_events_alone_are_exact():
+    """Not a rounding error below 0 or above 1, whatever the weights."""
+    frame = pd.DataFrame({"x": np.arange(60.0), "z": np.arange(60) % 7})
+    y = np.where(frame["x"] < 7, "a", np.where(frame["x"] < 30, "b", "c"))
+    for weights in (None, np.linspace(0.3, 1.7, 60)):
+        model = classifier().fit(frame, y, weights)
+        records = model.track_record(frame, y, refits=2, sample_weight=weights)
+        rules = [rule for record in records.values() for rule in record.rules]
+        assert {rule.observed for rule in rules if rule.events == 0} == {0.0}
+        assert {rule.observed for rule in rules if rule.events == rule.n} <= {1.0}
+        assert all(0 <= rule.observed <= 1 for rule in rules)
 
 
 def test_a_refit_may_have_a_single_class():

@@ -83,15 +83,15 @@ def test_points_are_in_equal_ratios_with_a_floor_on_each_rule():
 def test_the_sentence_is_never_more_than_the_truth():
     """Shares of trees are rounded down; rules that are required are exempt, where that matters."""
     assert floor_in_words(problem().at(20), 2000, np.array([0, 2, 4])) == (
-        "Every rule was found in at least 1.6 % of the trees."
+        "Every rule is in at least 1.6 % of the trees."
     )
     assert "at least 10 %" in floor_in_words(problem(), 200, np.array([5]))
     assert "at least 0.033 %" in floor_in_words(problem(), 3000, np.array([0, 9]))
     required = problem(fixed_in=[8])
     assert floor_in_words(required, 100, np.array([7, 8])).startswith(
-        "Every rule that was not required was found in at least 3 %"
+        "Every rule that was not required is in at least 3 %"
     )
-    assert floor_in_words(required, 100, np.array([8, 9])).startswith("Every rule was")
+    assert floor_in_words(required, 100, np.array([8, 9])).startswith("Every rule is in")
     for nothing in (np.array([], dtype=np.int64), np.array([8])):
         assert floor_in_words(required, 100, nothing) is None
     assert floor_in_words(problem("sum"), 100, np.array([0])) is None

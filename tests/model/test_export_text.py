@@ -31,13 +31,13 @@ def test_a_rule_set_prints_as_a_table():
     ruleset = on_names(["bmi", "age"], weights=[-12.3456, 0.5])
     assert repr(ruleset) == str(ruleset) == ruleset.to_text()
     assert ruleset.to_text() == (
-        "Predicted cost is the sum of the weights of the rules that hold.\n"
-        "  weight    rows   trees  rule\n"
-        "  +10.00                  (intercept)\n"
-        "  -12.35   39.1%    7.6%  bmi > 0.5\n"
-        "   +0.50   39.1%    7.6%  age > 0.5"
+        "Predicted cost is the intercept plus the effects of the rules that hold.\n"
+        "  effect  coverage  tree frequency  rule\n"
+        "  +10.00                            (intercept)\n"
+        "  -12.35     39.1%            7.6%  bmi > 0.5\n"
+        "   +0.50     39.1%            7.6%  age > 0.5"
     )
-    assert on_names(["a"], target=None).to_text().startswith("The prediction is the sum")
+    assert on_names(["a"], target=None).to_text().startswith("The prediction is the intercept")
 
 
 def test_hostile_names_take_one_line_each():
@@ -45,7 +45,7 @@ def test_hostile_names_take_one_line_each():
     lines = ALL_NAMES.to_text().splitlines()
     assert len(lines) == 3 + len(HOSTILE)
     for line, text in zip(lines[3:], ALL_NAMES.texts, strict=True):
-        assert line.endswith(f"   39.1%    7.6%  {one_line(text)}")
+        assert line.endswith(f"     39.1%            7.6%  {one_line(text)}")
         assert line.isprintable()
 
 
@@ -132,7 +132,7 @@ def test_markdown_is_a_table():
     """A header, the intercept, and a row per rule with the rule as code."""
     text = on_names(["bmi"]).to_markdown()
     assert text.splitlines() == [
-        "| weight | rows | trees | rule |",
+        "| effect | coverage | tree frequency | rule |",
         "|---:|---:|---:|:---|",
         "| +10.000 |  |  | `(intercept)` |",
         "| +1.000 | 39.1% | 7.6% | `bmi > 0.5` |",
@@ -204,7 +204,7 @@ def test_latex_is_a_booktabs_table():
     assert ruleset.to_latex().splitlines() == [
         r"\begin{tabular}{rrrl}",
         r"\toprule",
-        r"weight & rows & trees & rule \\",
+        r"effect & coverage & tree frequency & rule \\",
         r"\midrule",
         r"$+10.000$ &  &  & (intercept) \\",
         r"$-1.000$ & 39.1\% & 7.6\% & bmi\_1 $>$ 0.5 \\",
@@ -282,8 +282,9 @@ def test_hostile_names_survive_html():
     parser = Cells()
     parser.feed(on_names(HOSTILE, target="<b>&")._repr_html_())
     assert parser.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
-    assert parser.caption == "Rules for <b>&: add the weights of those that hold"
+    are = "is the intercept plus the effects of the rules that hold."
+    assert parser.caption == f"Predicted <b>& {are}"
     assert parser.cells[3::4] == ["(intercept)", *map(one_line, ALL_NAMES.texts)]
     assert parser.cells[5::4] == ["39.1%"] * len(HOSTILE)
     nameless = on_names(["a"], target=None)._repr_html_()
-    assert "Rules for the prediction: add" in nameless
+    assert "The prediction is the intercept plus" in nameless

@@ -112,10 +112,10 @@ def test_an_explanation_adds_up_to_log_odds():
 def test_tables_say_that_weights_are_log_odds():
     """Every form for people names the outcome or the unit; the frame has odds ratios."""
     ruleset = replace(as_log_odds(many_rules(3, target="a <b>"), 2.0), outcome="$1")
-    assert ruleset.to_text().startswith("The log-odds of a <b> = $1 are the sum")
+    assert ruleset.to_text().startswith("The log-odds of a <b> = $1 are the intercept plus")
     assert "log-odds" in ruleset.to_text().splitlines()[1]
     assert ruleset.to_markdown().startswith("| log-odds |")
-    assert "log-odds & rows" in ruleset.to_latex()
+    assert "log-odds & coverage" in ruleset.to_latex()
     assert "a &lt;b&gt; = $1" in ruleset._repr_html_()
     frame = ruleset.to_frame()
     np.testing.assert_allclose(frame["odds_ratio"], np.exp(frame["weight"]))

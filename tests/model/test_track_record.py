@@ -57,6 +57,7 @@ def test_intervals_of_shares_are_those_of_statsmodels(confidence):
         for found in range(trials + 1):
             expected = proportion_confint(found, trials, 1 - confidence, method="wilson")
             assert wilson(found, trials, confidence) == pytest.approx(expected, abs=1e-12)
+        assert (wilson(0, trials).lower, wilson(trials, trials).upper) == (0.0, 1.0)
     assert all(math.isnan(end) for end in wilson(0, 0))
 
 
@@ -66,7 +67,7 @@ def test_the_frame_has_a_row_for_each_rule(record):
     assert list(frame) == [
         "rule", "found", "refits", "found_lower", "found_upper", "near", "effect", "effect_lower",
         "effect_upper", "same_sign", "coverage", "n", "observed",
-        "whole_analysis_lower", "whole_analysis_upper",
+        "whole_analysis_lower", "whole_analysis_upper", "approved",
     ]  # fmt: skip
     for row, rule in zip(frame.to_dict("records"), record.rules, strict=True):
         assert row["refits"] == 4
@@ -113,9 +114,9 @@ def test_every_table_of_the_rules_says_how_often_each_was_found(model, record):
     for text in tables:
         for rule in record.rules:
             assert f"{rule.found} of 4" in text
-        assert "trees" not in text
+        assert "tree frequency" not in text
         assert "95% interval" in text.replace("\\", "")
-    assert "trees" in plain.to_text()
+    assert "tree frequency" in plain.to_text()
     assert "interval" not in plain.to_text()
     for rule, line in zip(record.rules, str(rules).splitlines()[3:], strict=False):
         assert rule.rule in line
@@ -180,6 +181,34 @@ def test_one_rule_and_one_refit_that_failed_are_not_plural(record):
     assert "1 refit failed" in one.summary()
     assert "refits failed" not in one.summary()
     assert "2 refits failed" in replace(one, failed=2).summary()
+
+
+def test_names_with_line_breaks_take_one_line_of_a_record(record):
+    """Like the lines of tables; the frame has the names as they are."""
+    rule = 'say "hi"\n\x1bthere > 1'
+    only = (replace(record.rules[0], rule=rule),)
+    hostile = replace(record, rules=only, failure="a\nb", failed=1)
+    lines = repr(hostile).splitlines()
+    assert lines[1].startswith('  say "hi"\\n\\x1bthere > 1  ')
+    assert lines[-1] == "1 refit failed; the first: a\\nb"
+    assert hostile.columns()["rule"] == [rule]
+
+
+def test_few_groups_and_approved_rules_are_warned_of(model, record):
+    """Where rules are shown and in the print of the record; ten groups are enough."""
+    first, *rest = record.rules
+    kept = replace(record, rules=(replace(first, approved=True), *rest))
+    asked = "Refits were asked to keep the 1 approved rule too, so that it is found says little."
+    for groups, few in ((2, True), (9, True), (10, False), (None, False)):
+        said = replace(kept, groups=groups)
+        shown = replace(model.rules_, track_record=said)
+        texts = [repr(said), shown.to_text(), shown.to_markdown(), shown.to_latex()]
+        for text in [*texts, shown._repr_html_()]:
+            assert (f"There are only {groups} groups, so few refits differ" in text) is few
+            assert asked in text
+    assert record.cautions == []
+    assert TrackRecord.from_json(kept.to_json()) == kept
+    assert kept.columns()["approved"] == [True] + [False] * len(rest)
 
 
 # --- other rules than those that were measured ----------------------------------------------------

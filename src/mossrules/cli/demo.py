@@ -139,8 +139,10 @@ def _choose(
 
 
 def _show_model(model: late.estimators.MossRegressor) -> None:
-    out.print("[bold]A model of stable rules[/]: the prediction is the sum of the weights of those "
-              "that hold.")  # fmt: skip
+    print_line(
+        ("A model of stable rules", "bold"),
+        ": the prediction is the intercept plus the effects of the rules that hold.",
+    )
     out.print(rules_table(model.rules_))
     print_line(certificate(model.solution_))
     if model.fitted_.floor_sentence is not None:

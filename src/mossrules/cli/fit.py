@@ -133,11 +133,7 @@ def rows_in_words(table: late.table.Table, file: options.File) -> str:
 
 def show(model: late.estimators.MossRegressor, scores: dict[str, float], rows: str) -> None:
     """Print a model for people."""
-    print_line(
-        ("Rules for ", "bold"),
-        (late.export_text.one_line(str(model.rules_.target)), "bold"),
-        ": the prediction is the sum of the weights of those that hold.",
-    )
+    print_line((late.export_text.sum_in_words(model.rules_), "bold"))
     out.print(rules_table(model.rules_))
     show_certificate(model)
     if hasattr(model, "evaluation_"):
@@ -153,7 +149,9 @@ def show_certificate(model: Any) -> None:
     """Print what refits say, how good the choice is known to be, and what the floor promises."""
     record = model.rules_.track_record
     if record is not None:
-        for line in (*late.export_text.notes_on_record(record), *record.summary().splitlines()[1:]):
+        notes = late.export_text.notes_on_record(record)
+        # The first line of the summary counts what the table shows.
+        for line in dict.fromkeys([*notes, *record.summary().splitlines()[1:]]):
             print_line(line)
     print_line(certificate(model.solution_))
     for sentence in (model.fitted_.floor_sentence, model.fitted_.near_sentence):
@@ -176,10 +174,7 @@ def show_classes(
 ) -> None:
     """Print a model of classes for people."""
     for member in members_of(model).values():
-        print_line(
-            (late.export_text.predicted(member.rules_), "bold"),
-            " are the sum of the weights of the rules that hold.",
-        )
+        print_line((late.export_text.sum_in_words(member.rules_), "bold"))
         out.print(rules_table(member.rules_))
         show_certificate(member)
         print_line(choice_in_words(member))

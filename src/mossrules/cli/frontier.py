@@ -161,7 +161,7 @@ def print_frontier(
     out.print(frontier_table(rows, n_trees if each else None))
     if each:
         print_line(
-            f"in trees: every rule was found in at least this share of the {n_trees:,} trees; "
+            f"in trees: every rule is in at least this share of the {n_trees:,} trees; "
             "share: the same, of the largest that is possible."
         )
     print_line(repr(frontier))

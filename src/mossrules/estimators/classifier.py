@@ -97,12 +97,12 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = MossClassifier(max_rules=3, n_trees=100).fit(X, y)
     >>> model.rules_
-    The log-odds of target = 1 are the sum of the weights of the rules that hold.
-      log-odds    rows   trees  rule
-        +3.657                  (intercept)
-        -4.559   29.5%   20.0%  worst radius > 17.5
-        -2.778   39.2%   38.0%  mean concave points > 0.05
-        -2.672   30.2%   29.0%  worst concave points > 0.15
+    The log-odds of target = 1 are the intercept plus the effects of the rules that hold.
+      log-odds  coverage  tree frequency  rule
+        +3.657                            (intercept)
+        -4.559     29.5%           20.0%  worst radius > 17.5
+        -2.778     39.2%           38.0%  mean concave points > 0.05
+        -2.672     30.2%           29.0%  worst concave points > 0.15
     The probability is 1 / (1 + exp(-log-odds)).
     >>> model.predict_proba(X[18:20]).round(2)
     array([[1.  , 0.  ],

@@ -605,13 +605,13 @@ class MossRegressor(MossEstimator, RuleRegressor):
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     >>> model = MossRegressor(max_rules=4, random_state=0).fit(X, y)
     >>> model.rules_
-    Predicted target is the sum of the weights of the rules that hold.
-       weight    rows   trees  rule
-      +100.54                  (intercept)
-       +51.11   41.4%   28.6%  s5 > 4.75
-       +45.88    9.5%    5.6%  bmi > 32.5
-       +45.67   35.3%   27.0%  bmi > 27.5
-       +29.33   33.9%   12.2%  bp > 100
+    Predicted target is the intercept plus the effects of the rules that hold.
+       effect  coverage  tree frequency  rule
+      +100.54                            (intercept)
+       +51.11     41.4%           28.6%  s5 > 4.75
+       +45.88      9.5%            5.6%  bmi > 32.5
+       +45.67     35.3%           27.0%  bmi > 27.5
+       +29.33     33.9%           12.2%  bp > 100
     >>> model.solution_.status.value
     'optimal'
     >>> stricter = model.select(stability="high")  # each rule in more of the trees

@@ -140,6 +140,7 @@ class OutcomeRefits:
                     n=int(base.n[i]),
                     observed=float(base.means[i]),
                     events=int(base.events[i]) if of_classes else None,
+                    approved=bool(base.approved[i]),
                 )
             )
         return records

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mossrules._typing import FloatArray, IntArray
+from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.candidates.search import count_again
 from mossrules.data.columns import Label
 from mossrules.data.labels import python_label
@@ -29,6 +29,7 @@ class RuleRows:
     means: FloatArray
     events: IntArray  # of classes, rows that have the outcome
     deviation: float  # of the target
+    approved: BoolArray  # rules that the model was asked to stay near
 
     @classmethod
     def of(cls, fitted: FittedRules, given: Rows, label: Label | None, n_jobs: int) -> RuleRows:
@@ -37,7 +38,7 @@ class RuleRows:
         _check_size(fitted, rows)
         if len(fitted.rules) == 0:
             nothing = np.empty(0, np.int64)
-            return cls(np.empty(0), nothing, np.empty(0), nothing, known.target_scale)
+            return cls(np.empty(0), nothing, np.empty(0), nothing, known.target_scale, nothing > 0)
         count = partial(count_again, fitted.candidates, places_of(fitted), n_jobs=n_jobs)
         statistics = seen = counted = count(rows).statistics
         _check_rules(fitted, statistics)
@@ -48,12 +49,20 @@ class RuleRows:
         if rows.is_weighted:  # numbers of rows, beside shares and means of their weight
             there = None if rows.sample_weight is None else (rows.sample_weight > 0).astype(float)
             counted = count(replace(rows, sample_weight=there)).statistics
+        n = np.rint(counted.support).astype(np.int64)
+        means, events = _means(seen), np.rint(counted.support * _means(counted)).astype(np.int64)
+        if given.classes is not None:
+            # Sums about a mean leave a rounding error, and a share of no rows is 0 without one.
+            means = np.where(events == 0, 0.0, np.where(events == n, 1.0, means))
+        near = fitted.settings.near
+        approved = () if near is None else near.on(fitted.candidates.binning)
         return cls(
             statistics.support / statistics.n,
-            np.rint(counted.support).astype(np.int64),
-            _means(seen),
-            np.rint(counted.support * _means(counted)).astype(np.int64),
+            n,
+            means,
+            events,
             known.target_scale,
+            np.array([rule in approved for rule in fitted.rules]),
         )
 
 

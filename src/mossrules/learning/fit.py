@@ -163,7 +163,7 @@ class FittedRules:
 
     @property
     def floor_sentence(self) -> str | None:
-        """How often each rule was found, in plain words; None without a floor on each rule."""
+        """In how many trees each rule is, in plain words; None without a floor on each rule."""
         if self.problem is None:
             return None
         return floor_in_words(self.problem, self.candidates.pool.n_trees, self.solution.support)

@@ -132,7 +132,7 @@ def _floor_on_each(problem: SelectionProblem, stability: Stability) -> int:
 
 
 def floor_in_words(problem: SelectionProblem, n_trees: int, chosen: IntArray) -> str | None:
-    """Return how often each of the chosen rules was found, where the floor is on each rule.
+    """Return in how many trees each of the chosen rules is, where the floor is on each rule.
 
     Of the rules themselves, as a floor may be far below them, and a report shows points without
     it. Rules that were required or approved are exempt; None where there are no others.
@@ -144,7 +144,7 @@ def floor_in_words(problem: SelectionProblem, n_trees: int, chosen: IntArray) ->
     # In whole numbers, and rounded down: the sentence must not say more than is true.
     share = (1000 * least // n_trees) / 10.0 or (100_000 * least // n_trees) / 1000.0
     those = f"Every rule{exempt_in_words(problem, chosen, least)}"
-    return f"{those} was found in at least {share:g} % of the trees."
+    return f"{those} is in at least {share:g} % of the trees."
 
 
 def exempt_in_words(problem: SelectionProblem, chosen: IntArray, least: int) -> str:

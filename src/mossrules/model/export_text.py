@@ -32,6 +32,7 @@ __all__ = [
     "notes_on_record",
     "one_line",
     "predicted",
+    "sum_in_words",
     "table_rows",
     "to_html",
     "to_latex",
@@ -66,10 +67,16 @@ def event_text(target: str | None, outcome: Label | None) -> str:
 
 
 def predicted(ruleset: RuleSet) -> str:
-    """Return in words what the weights add up to, to begin a sentence with."""
+    """Return in words what the effects add up to, to begin a sentence with."""
     if ruleset.link == "logit":
         return f"The log-odds of {one_line(event_text(ruleset.target, ruleset.outcome))}"
     return "The prediction" if ruleset.target is None else f"Predicted {one_line(ruleset.target)}"
+
+
+def sum_in_words(ruleset: RuleSet) -> str:
+    """Return the sentence that stands above a table."""
+    are = "are" if ruleset.link == "logit" else "is"
+    return f"{predicted(ruleset)} {are} the intercept plus the effects of the rules that hold."
 
 
 def format_amounts(values: Sequence[float], weights: Sequence[float]) -> list[str]:
@@ -103,18 +110,18 @@ def header(ruleset: RuleSet) -> tuple[str, ...]:
     Tree frequency says how rules were found, and not whether they are found again: where that is
     known, it is shown in place of it, before all else.
     """
-    weight, record = "log-odds" if ruleset.link == "logit" else "weight", ruleset.track_record
+    effect, record = "log-odds" if ruleset.link == "logit" else "effect", ruleset.track_record
     if record is None:
-        return weight, "rows", "trees", "rule"
-    return "found", "near", weight, _interval_title(record), "rows", "rule"
+        return effect, "coverage", "tree frequency", "rule"
+    return "found", "near", effect, _interval_title(record), "coverage", "rule"
 
 
 def _interval_title(record: TrackRecord) -> str:
     return f"{record.confidence:.0%} interval"
 
 
-def _weight_place(ruleset: RuleSet) -> int:
-    """Return which of the numbers of a row is the weight."""
+def _effect_place(ruleset: RuleSet) -> int:
+    """Return which of the numbers of a row is the effect."""
     return 0 if ruleset.track_record is None else 2
 
 
@@ -158,11 +165,12 @@ def notes(ruleset: RuleSet) -> list[str]:
 
 
 def notes_on_record(record: TrackRecord) -> list[str]:
-    """Return what the columns of a track record mean."""
+    """Return what the columns of a track record mean, and what a reader must know of them."""
     refits, interval = f"{record.refits} refits, each on {record.how}", _interval_title(record)
     return [
         f"found: in how many of {refits}, the rule was found again; near: it or one close to it.",
         f"{interval}: how far the effect would move with other rows if these rules were kept.",
+        *record.cautions,
     ]
 
 
@@ -176,16 +184,15 @@ def to_text(ruleset: RuleSet) -> str:
         max(6, len(title), *(len(row.numbers[i]) for row in rows))
         for i, title in enumerate(titles[:-1])
     ]
-    place = _weight_place(ruleset)
+    place = _effect_place(ruleset)
     widths[place] = max(len(titles[place]), *(len(row.numbers[place]) for row in rows))
-    are = "are" if ruleset.link == "logit" else "is"
 
     def line(cells: Sequence[str], last: str) -> str:
         return "  ".join(["", *(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True)), last])
 
     return "\n".join(
         [
-            f"{predicted(ruleset)} {are} the sum of the weights of the rules that hold.",
+            sum_in_words(ruleset),
             line(titles[:-1], titles[-1]),
             *(line(row.numbers, row.rule) for row in rows),
             *notes(ruleset),
@@ -251,7 +258,7 @@ def to_latex(ruleset: RuleSet) -> str:
         " & ".join(map(_latex, titles)) + r" \\",
         r"\midrule",
     ]
-    place = _weight_place(ruleset)
+    place = _effect_place(ruleset)
     for row in table_rows(ruleset):
         cells = [*map(_latex, (*row.numbers, row.rule))]
         cells[place] = f"${row.numbers[place]}$"
@@ -275,17 +282,11 @@ TEXT_CELL = '<td style="text-align: left; white-space: pre-wrap">{}</td>'
 
 def to_html(ruleset: RuleSet) -> str:
     """Return a table for notebooks; everything that comes from the data is escaped."""
-    caption = "Rules for the prediction: add the weights of those that hold"
-    if ruleset.link == "logit":
-        event = escape(one_line(event_text(ruleset.target, ruleset.outcome)))
-        caption = f"Rules for the log-odds of {event}: add those of the rules that hold"
-    elif ruleset.target is not None:
-        caption = caption.replace("the prediction", escape(one_line(ruleset.target)))
     head = "".join(f"<th>{title}</th>" for title in header(ruleset))
     body = "".join(f"<tr>{_html_cells(row)}</tr>" for row in table_rows(ruleset))
     below = "".join(f"<p>{escape(note)}</p>" for note in notes(ruleset))
     return (
-        f"<table><caption>{caption}</caption>"
+        f"<table><caption>{escape(sum_in_words(ruleset))}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         + (below if ruleset.track_record else "")
     )

@@ -24,6 +24,7 @@ from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules.checkpoint import parse_document, refuse_damage
 from mossrules.exceptions import InvalidParameter
+from mossrules.model.export_text import one_line
 from mossrules.model.json_schema import violation
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ SCHEMES = {
     "folds": "{part} of the rows",
 }
 PARTS = {1 / 3: "third", 1 / 2: "half", 2 / 3: "two thirds"}
+FEW_GROUPS = 10  # fewer than so many make few different refits
 NEARLY = 0.015  # groups differ in size, and a third of them is not exactly a third of the rows
 
 
@@ -72,7 +74,10 @@ def wilson(successes: float, trials: float, confidence: float = 0.95) -> Interva
     share, own = successes / trials, z * z / trials
     centre = (share + own / 2.0) / (1.0 + own)
     half = z * math.sqrt(share * (1.0 - share) / trials + own / (4.0 * trials)) / (1.0 + own)
-    return Interval(max(0.0, centre - half), min(1.0, centre + half))
+    # Of none and of all one end is 0 or 1, which rounding would miss.
+    lower = 0.0 if successes == 0 else max(0.0, centre - half)
+    upper = 1.0 if successes == trials else min(1.0, centre + half)
+    return Interval(lower, upper)
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,7 @@ class RuleRecord:
     n: int  #: number of these rows
     observed: float  #: mean target of these rows; of classes their event rate; NaN if withheld
     events: int | None = None  #: of classes, rows of these that have the outcome
+    approved: bool = False  #: whether refits were asked to keep it, as the model's `near` has it
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +202,24 @@ class TrackRecord:
         what = SCHEMES[self.scheme].format(part=next(words, f"{self.share:.0%}"))
         return what.replace("the rows", "the groups") if self.groups is not None else what
 
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader of the counts must know, in sentences."""
+        sentences = []
+        if self.groups is not None and self.groups < FEW_GROUPS:
+            sentences.append(
+                f"There are only {self.groups} groups, so few refits differ: what is said of "
+                "refits is uncertain."
+            )
+        approved = sum(each.approved for each in self.rules)
+        if approved:
+            rules = "1 approved rule" if approved == 1 else f"{approved} approved rules"
+            found = "it is" if approved == 1 else "they are"
+            sentences.append(
+                f"Refits were asked to keep the {rules} too, so that {found} found says little."
+            )
+        return sentences
+
     # --- showing --------------------------------------------------------------------------------
 
     def columns(self) -> dict[str, list[Any]]:
@@ -216,7 +240,8 @@ class TrackRecord:
         }
         if self.outcome is not None:
             shown["events"] = [each.events for each in rules]
-        return shown | _ends("whole_analysis", [each.whole_analysis for each in rules])
+        shown |= _ends("whole_analysis", [each.whole_analysis for each in rules])
+        return shown | {"approved": [each.approved for each in rules]}
 
     def frame(self, *, backend: Backend | None = None) -> Any:
         """Return one row for each rule, as a pandas frame, or polars or pyarrow by name."""
@@ -265,8 +290,8 @@ class TrackRecord:
             )
         if self.failed:
             number = "1 refit" if self.failed == 1 else f"{self.failed} refits"
-            sentences.append(f"{number} failed; the first: {self.failure}")
-        return "\n".join(sentences)
+            sentences.append(f"{number} failed; the first: {one_line(str(self.failure))}")
+        return "\n".join([*sentences, *self.cautions])
 
     def _sentences_on_rules(self) -> list[str]:
         """Return how many rules were found often, and what refits have in common with them."""
@@ -284,12 +309,14 @@ class TrackRecord:
         ]
 
     def __repr__(self) -> str:
-        width = max((len(each.rule) for each in self.rules), default=4)
-        lines = [f"  {'rule':{width}}  {'found':>9}  {'near':>4}  effect ({self.confidence:.0%})"]
+        texts = [one_line(each.rule) for each in self.rules]
+        width = max(map(len, texts), default=4)
+        effect = "effect" if self.outcome is None else "log-odds"
+        lines = [f"  {'rule':{width}}  {'found':>9}  {'near':>4}  {effect} ({self.confidence:.0%})"]
         lines += [
-            f"  {each.rule:{width}}  {found_of(each, self):>9}  {each.near:>4}  {each.effect:+.4g} "
+            f"  {text:{width}}  {found_of(each, self):>9}  {each.near:>4}  {each.effect:+.4g} "
             f"({_interval_text(each.held_fixed)})"
-            for each in self.rules
+            for text, each in zip(texts, self.rules, strict=True)
         ]
         return "\n".join([*(lines if self.rules else []), self.summary()])
 
