@@ -132,6 +132,10 @@ def test_a_rule_that_holds_on_no_row_may_be_kept(approved):
     rows = dict(zip(model.rules_.texts, model.rules_.support, strict=True))
     effects = dict(zip(model.rules_.texts, model.rules_.weights, strict=True))
     assert rows[heavy[0]] == effects[heavy[0]] == 0.0
+    empty = [text for text in approved.texts if rows[text] == 0.0]
+    they = "it holds" if len(empty) == 1 else "they hold"
+    said = f"Kept with an effect of 0, as {they} on no row here: {'; '.join(empty)}."
+    assert said in model.fitted_.near_sentence
 
 
 # --- classes --------------------------------------------------------------------------------------
@@ -296,7 +300,7 @@ def classifier_rules():
     ("how", "match"),
     [
         ({"near": None, "keep": 0.5}, "keep is 0.5, and there is no near"),
-        ({"keep": 0}, "keep is 0; it must be above 0|keep is 0"),
+        ({"keep": 0}, r"keep is 0; pass the share of the approved rules to keep, in \(0, 1\]"),
         ({"keep": 1.1}, r"keep is 1.1; pass the share of the approved rules to keep, in \(0, 1\]"),
         ({"keep": "all"}, "keep is 'all'"),
         ({"floor": "sum"}, "near goes with floor='each'"),

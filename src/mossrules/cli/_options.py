@@ -306,8 +306,8 @@ class Moss:
         Path | None,
         typer.Option(
             metavar="MODEL.JSON",
-            help="Stay near an approved model, a file that fit has written: its rules may be "
-            "chosen however few trees have them, and the share --keep of them is.",
+            help="Stay near an approved model, a file that fit has written: keep at least the "
+            "share --keep of its rules, however low their tree frequency.",
             rich_help_panel=MODEL,
             show_default=False,
         ),

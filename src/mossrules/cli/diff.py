@@ -39,7 +39,7 @@ def diff(
     as_json: options.Json = False,
     effect_change: Annotated[
         float,
-        typer.Option(help="Tell of an effect that changed by more than this share of the old one."),
+        typer.Option(help="List effects that changed by more than this share of the old one."),
     ] = 0.2,
     delimiter: options.Delimiter = None,
 ) -> None:

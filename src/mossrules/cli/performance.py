@@ -63,7 +63,7 @@ def performance(
         float,
         typer.Option(min=0.0, max=1.0, help="Probability from which on rows are flagged."),
     ] = 0.5,
-    confidence: Annotated[float, typer.Option(help="How often intervals hold.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     folds: options.Folds = 5,
     output: Annotated[
         Path | None,

@@ -15,11 +15,11 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mossrules import defaults
-from mossrules._common import check_number
 from mossrules.candidates.approved import ApprovedRules
 from mossrules.data.columns import Label
 from mossrules.exceptions import InfeasibleProblem, InvalidParameter
@@ -71,7 +71,7 @@ def check_keep(keep: Any, near: Any) -> None:
         raise InvalidParameter(
             f"keep is {keep!r}, and there is no near; pass the approved rule set as near too."
         )
-    if check_number("keep", keep) > 1:
+    if isinstance(keep, bool) or not isinstance(keep, Real) or not 0 < keep <= 1:
         raise InvalidParameter(
             f"keep is {keep!r}; pass the share of the approved rules to keep, in (0, 1]."
         )
@@ -208,7 +208,9 @@ def near_sentence(fitted: FittedRules) -> str | None:
     weights = dict(zip(fitted.rules.rules, fitted.rules.weights.tolist(), strict=True))
     here = dict(zip(near.on(fitted.candidates.binning), near.texts, strict=True))
     gone = [text for rule, text in here.items() if rule not in weights]
-    idle = [text for rule, text in here.items() if weights.get(rule) == 0.0]
+    coverage = dict(zip(fitted.rules.rules, fitted.rules.support.tolist(), strict=True))
+    empty = [text for rule, text in here.items() if coverage.get(rule) == 0.0]
+    idle = [text for rule, text in here.items() if weights.get(rule) == 0.0 and text not in empty]
     n, kept = len(here), len(here) - len(gone)
     asked = number_to_keep(fitted.settings.keep, n)
     rules = "approved rule" if n == 1 else "approved rules"
@@ -216,9 +218,13 @@ def near_sentence(fitted: FittedRules) -> str | None:
     said += f"{'was' if asked == 1 else 'were'} asked for."
     if gone:
         said += f" Left out: {'; '.join(gone)}."
+    if empty:
+        they = "it holds" if len(empty) == 1 else "they hold"
+        said += f" Kept with an effect of 0, as {they} on no row here: {'; '.join(empty)}."
     if idle:
+        they = "it adds" if len(idle) == 1 else "they add"
         said += (
-            f" Kept with an effect of 0, as it adds nothing beside the others: {'; '.join(idle)}."
+            f" Kept with an effect of 0, as {they} nothing beside the others: {'; '.join(idle)}."
         )
     return said
 
