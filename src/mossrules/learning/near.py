@@ -71,7 +71,8 @@ def check_keep(keep: Any, near: Any) -> None:
         raise InvalidParameter(
             f"keep is {keep!r}, and there is no near; pass the approved rule set as near too."
         )
-    if isinstance(keep, bool) or not isinstance(keep, Real) or not 0 < keep <= 1:
+    known = isinstance(keep, Real) and not isinstance(keep, bool)
+    if not known or not 0 < float(keep) <= 1:
         raise InvalidParameter(
             f"keep is {keep!r}; pass the share of the approved rules to keep, in (0, 1]."
         )
