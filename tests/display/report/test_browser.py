@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mossrules import RuleSet
+from mossrules.display.report.numbers import NOTHING
 from support.browser_cases import REQUIRED, Visit, lacking, running_browser, violations, wait_until
 from support.model_cases import plain_values, records
 from support.report_cases import TITLE, WORDS, Report, report_classes, report_numbers
@@ -135,7 +136,7 @@ def times_found(report: Report, position: int) -> list[str]:
     if record is not None:
         return [f"{rule.found} of {record.refits}" for rule in record.rules]
     point = report.content["points"][position]
-    return [f"{times} of 3" for times in point["found"] or []] or ["–"] * len(point["rules"])
+    return [f"{times} of 3" for times in point["found"] or []] or [NOTHING] * len(point["rules"])
 
 
 def assert_shows(page, report: Report, position: int, before: RuleSet | None) -> None:
