@@ -25,12 +25,14 @@ from mossrules.data.labels import python_label
 from mossrules.evaluation import performance, prediction_intervals, split_effects
 from mossrules.evaluation.influence import Sample, measure_classes, measure_numbers
 from mossrules.evaluation.sandwich import least_squares, logistic
+from mossrules.evaluation.track_record import track_record
 
 SIMULATIONS = 500
 ROWS, CLUSTERS = 400, 50
 POPULATION = 100_000
 FRESH = 2000
 CONFIDENCE = 0.95
+REFITS = 40  # of a track record
 PREDICTION = 0.9
 Covered = dict[str, list[bool]]
 
@@ -98,6 +100,25 @@ def effects(source: Source, seed: int) -> Covered:
         covered |= _effects_covered(source, found.effects[1:], found.rules, name)
     whole = model.fit(X, y)
     covered |= _same_rows(source, whole.rules_, X, y, groups)
+    return covered
+
+
+def records(source: Source, seed: int) -> Covered:
+    """Return whether intervals of a track record contain the coefficients of the population."""
+    X, y, groups = source.sample(seed)
+    model = model_of(classes=source.classes, seed=seed).fit(X, y, groups=groups)
+    made: Any = track_record(model, X, y, refits=REFITS, groups=groups, random_state=seed, n_jobs=1)
+    truth = _population(source, model.rules_)
+    covered: Covered = {}
+    for name in ("held_fixed", "whole_analysis"):
+        intervals = [
+            (getattr(each, name), value) for each, value in zip(made.rules, truth, strict=True)
+        ]
+        covered[f"effects, track record, {name.replace('_', ' ')}"] = [
+            bool(lower <= value <= upper)
+            for (lower, upper), value in intervals
+            if np.isfinite(lower)
+        ]
     return covered
 
 
@@ -199,6 +220,9 @@ STUDIES: dict[str, tuple[Callable[[Source, int], Covered], dict[str, Any]]] = {
     "effects of classes": (effects, {"classes": True}),
     "effects of numbers, clusters": (effects, {"clusters": CLUSTERS}),
     "effects of classes, clusters": (effects, {"classes": True, "clusters": CLUSTERS}),
+    "records of numbers": (records, {}),
+    "records of classes": (records, {"classes": True}),
+    "records of numbers, clusters": (records, {"clusters": CLUSTERS}),
     "predictions": (predictions, {}),
     "predictions, clusters": (predictions, {"clusters": CLUSTERS}),
     "performance of numbers": (measures, {}),
