@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from mossrules.display.plots import _axes as axes
     from mossrules.evaluation import assessment, results, side_by_side
     from mossrules.learning import log_loss, squared_error
-    from mossrules.model import export_text, rulesets
+    from mossrules.model import export_text, rulesets, values
 else:
     # A function of this name would have mypy take every attribute for one of any type.
     def __getattr__(name: str) -> object:
@@ -99,4 +99,5 @@ MODULES = {
     "solver": "mossrules.solver",
     "squared_error": "mossrules.learning.squared_error",
     "stability": "mossrules.stability",
+    "values": "mossrules.model.values",
 }

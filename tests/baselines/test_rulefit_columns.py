@@ -29,7 +29,7 @@ def test_columns_keep_their_type():
     assert "age" in model.linear_.names
     terms = LinearTerms(("age",), (3,), *(np.array([x]) for x in (0.0, 9.0, 4.0, 1.0, 2.0)))
     table = Table.from_any(X.assign(age="old"))
-    with pytest.raises(InvalidColumn, match="'age' was numeric in training and is categorical now"):
+    with pytest.raises(InvalidColumn, match="'age' was numeric in training and is text now"):
         terms.predict(table)
     np.testing.assert_array_equal(terms.predict(Table.from_any(X.assign(age=None))), 0.0)
     with pytest.raises(InvalidColumn, match="infinite"):

@@ -605,14 +605,16 @@ def test_lacking_columns_are_an_error():
 @pytest.mark.parametrize(
     ("trained", "now", "words"),
     [
-        ([1.0, 2.0], ["1", "2"], "'a' was numeric in training and is categorical now"),
-        ([True, False], ["yes", "no"], "'a' was boolean in training and is categorical now"),
-        (["1", "2"], [1.0, 2.0], "'a' was categorical in training and is numeric now"),
-        (["1", "2"], [True, None], "'a' was categorical in training and is boolean now"),
+        ([1.0, 2.0], ["1", "2"], "'a' was numeric in training and is text now, such as '1'"),
+        ([True, False], ["yes", "no"], "'a' was boolean in training and is text now"),
+        ([True, False], [1, 7], "'a' was boolean in training and is 7 on some row now"),
+        (["x", "y"], [1.0, 2.0], "'a' had text for categories in training, such as 'x', and is 1"),
+        (["01", "02"], [1, 2], "such as '01', and is 1 on some row now; convert it to text, writ"),
+        (["1", "2"], [True, None], "such as '1', and is True on some row now; convert it to text"),
     ],
 )
 def test_a_change_of_kind_is_an_error(trained, now, words):
-    """Numbers do not become words after training, nor words numbers."""
+    """Numbers do not become words after training, nor words numbers that they may not be."""
     with pytest.raises(InvalidColumn, match=words):
         codes_of(fit({"a": trained}), {"a": now})
 

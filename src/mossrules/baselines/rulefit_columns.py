@@ -32,10 +32,10 @@ from mossrules.candidates.search import Candidates
 from mossrules.candidates.statistics import rule_columns
 from mossrules.candidates.thresholds import format_number
 from mossrules.data.chunks import RowRange, row_ranges
-from mossrules.data.columns import NUMBERS, Column, Kind
+from mossrules.data.columns import Column, Kind
 from mossrules.data.rows import Rows
 from mossrules.data.table import Table
-from mossrules.exceptions import InvalidColumn
+from mossrules.data.values import as_numbers
 from mossrules.model.export_text import format_amounts, one_line
 
 __all__ = ["LinearTerms", "bootstrap_counts", "first_tree_means"]
@@ -148,14 +148,7 @@ def _summary(
 
 def _numbers(column: Column, rows: RowRange) -> FloatArray:
     """Return the numbers of a column; one of nothing but missing values may have lost its type."""
-    values = column.read(rows.start, rows.stop)
-    if column.kind not in NUMBERS:
-        if any(value is not None for value in values):
-            raise InvalidColumn(
-                f"Column {column.name!r} was numeric in training and is {column.kind.value} now; "
-                "convert it to the type it had."
-            )
-        return np.full(len(rows), np.nan)
+    values = as_numbers(column.name, column.read(rows.start, rows.stop))
     check_finite(column.name, values)
     return values
 

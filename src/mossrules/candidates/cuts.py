@@ -27,7 +27,8 @@ from mossrules.candidates.kernels.codes import encode_numbers
 from mossrules.candidates.round_cuts import find_round_cuts
 from mossrules.data.chunks import Progress, RowRange, fold
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
-from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTable
+from mossrules.data.values import as_levels, as_numbers, float_labels
+from mossrules.exceptions import InvalidParameter, InvalidTable
 
 if TYPE_CHECKING:
     from mossrules.candidates.cut_points import CutPoints
@@ -84,33 +85,26 @@ class BinnedColumn:
 
     def encode(self, column: Column, rows: RowRange) -> CodeArray:
         """Return the codes of some rows of a table's column."""
-        return self.encode_values(column.read(rows.start, rows.stop), column.kind)
+        read = column.read if self.kind in NUMBERS else column.labels
+        return self.encode_values(read(rows.start, rows.stop), column.kind)
 
     def encode_values(self, values: AnyArray, kind: Kind) -> CodeArray:
         """Return the codes of values that were read from a column of some kind."""
-        if (self.kind in NUMBERS) != (kind in NUMBERS):
-            return self._encode_missing(values, kind)
         if self.kind in NUMBERS:
+            values = as_numbers(self.name, values, truth=self.kind is Kind.BOOLEAN)
             check_finite(self.name, values)
             codes = np.empty(len(values), dtype=np.uint8)
             encode_numbers(values, np.array(self.cuts, dtype=np.float64), codes)
             return codes
+        if values.dtype != object:
+            values = float_labels(self.name, values, truth=kind is Kind.BOOLEAN)
+        values = as_levels(self.name, self.levels, values)
         # A level that training did not know is one more category, but has no place in an order.
         unseen = self.n_values + 1 if self.kind is Kind.CATEGORICAL else MISSING
         lookup = self.code_of_level
         return np.fromiter(
             (lookup.get(label, unseen) for label in values), dtype=np.uint8, count=len(values)
         )
-
-    def _encode_missing(self, values: AnyArray, kind: Kind) -> CodeArray:
-        """Return the codes of values of another kind: a column of nothing but missing has none."""
-        present = ~np.isnan(values) if kind in NUMBERS else [label is not None for label in values]
-        if np.any(present):
-            raise InvalidColumn(
-                f"Column {self.name!r} was {self.kind.value} in training and is "
-                f"{kind.value} now; convert it to the type it had."
-            )
-        return np.full(len(values), MISSING, dtype=np.uint8)
 
 
 @dataclass(frozen=True)

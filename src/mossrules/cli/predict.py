@@ -88,16 +88,8 @@ def read_features(
 ) -> Columns:
     """Return the columns that rules use, in the types they had in training."""
     sets = [ruleset] if isinstance(ruleset, late.model.RuleSet) else [*ruleset.values()]
-    kinds = {column.name: column.kind for each in sets for column in each.binning.columns}
-    # Columns without names go by position, and some column has to tell the number of rows.
-    by_name = sets[0].binning.named and bool(kinds)
-    return late.data.read_file(
-        path,
-        only=kinds if by_name else None,
-        required=kinds if by_name else (),
-        kinds=kinds,
-        delimiter=delimiter,
-    )
+    how = late.values.reading_options(path, [each.binning for each in sets])
+    return late.data.read_file(path, **how, delimiter=delimiter)
 
 
 def read_kept(path: Path, names: Sequence[str], delimiter: str | None) -> dict[str, list[Any]]:

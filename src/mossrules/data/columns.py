@@ -2,7 +2,8 @@
 
 Each column knows how to read a slice of its rows as a NumPy array: float64 with NaN for missing
 (numbers, and booleans as 0 and 1), or an object array of labels with None for missing (categories,
-ordered or not). Strings that look like numbers stay strings: types are never guessed.
+ordered or not). Strings that look like numbers stay strings: types are never guessed. Whole numbers
+that label something are read as labels too, exactly, as float64 would mix up large ones.
 
 A column that cannot be used says so when it is read, not before: a table may carry dates or notes
 that nobody asks for, as the table given for prediction often does.
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import narwhals as nw
@@ -24,9 +25,25 @@ import numpy as np
 
 from mossrules._common import cached_property
 from mossrules._typing import AnyArray
+from mossrules.data.values import Label, as_numbers, float_labels
 from mossrules.exceptions import InvalidColumn, MossError, UnsupportedType
 
-Label = str | int | float | bool
+__all__ = [
+    "NUMBERS",
+    "Column",
+    "Kind",
+    "Label",
+    "Vector",
+    "as_vector",
+    "labels_as",
+    "labels_of",
+    "make_column",
+    "read_as",
+    "unmasked",
+    "unreadable_column",
+    "values_as",
+]
+
 Vector = nw.Series[Any] | AnyArray
 
 
@@ -48,16 +65,31 @@ class Column:
     """A named column, its kind, and how to read a slice of it.
 
     `levels` are the labels of an ordered column from lowest to highest; empty for other kinds.
+    `read_labels` reads whole numbers exactly, where `read` would round large ones.
     """
 
     name: str
     kind: Kind
     read: Callable[[int, int], AnyArray]
     levels: tuple[Label, ...] = ()
+    read_labels: Callable[[int, int], AnyArray] | None = None
+
+    def labels(self, start: int, stop: int) -> AnyArray:
+        """Return the values of some rows as labels of their own type, None for missing."""
+        if self.read_labels is not None:
+            return self.read_labels(start, stop)
+        return labels_of(self, self.read(start, stop))
 
     def with_values(self, values: AnyArray) -> Column:
         """Return the same column with these values, which are in memory."""
         return Column(self.name, self.kind, partial(_slice, values), self.levels)
+
+
+def labels_of(column: Column, values: AnyArray) -> AnyArray:
+    """Return values that were read of a column as labels of their own type, None for missing."""
+    if column.kind not in NUMBERS:
+        return values
+    return float_labels(column.name, values, truth=column.kind is Kind.BOOLEAN)
 
 
 def _slice(values: AnyArray, start: int, stop: int) -> AnyArray:
@@ -116,7 +148,7 @@ class _LazyColumn(Column):
                 return _column_from_series(self.name, vector)
             return _column_from_values(self.name, vector)
         except (InvalidColumn, UnsupportedType) as error:
-            return Column(self.name, Kind.UNSUPPORTED, partial(_refuse, error))
+            return unreadable_column(self.name, error)
 
     @property
     def kind(self) -> Kind:
@@ -130,6 +162,15 @@ class _LazyColumn(Column):
     def levels(self) -> tuple[Label, ...]:
         return self.found.levels
 
+    @property
+    def read_labels(self) -> Callable[[int, int], AnyArray] | None:
+        return self.found.read_labels
+
+
+def unreadable_column(name: str, error: MossError) -> Column:
+    """Return a column that raises an error when it is read."""
+    return Column(name, Kind.UNSUPPORTED, partial(_refuse, error))
+
 
 def _refuse(error: MossError, _start: int, _stop: int) -> NoReturn:
     raise error
@@ -140,6 +181,9 @@ def values_as(expected: Column, found: Column, values: AnyArray) -> AnyArray:
 
     A part of nothing but missing values may be of any kind.
     """
+    if expected.kind in NUMBERS and found.kind in NUMBERS:
+        truth = expected.kind is Kind.BOOLEAN
+        return as_numbers(expected.name, values, truth=truth, when="in another part of the table")
     if (expected.kind in NUMBERS) == (found.kind in NUMBERS):
         strange = set(found.levels).difference(expected.levels) if expected.levels else set()
         if strange or (found.kind is Kind.ORDERED) != (expected.kind is Kind.ORDERED):
@@ -159,6 +203,19 @@ def values_as(expected: Column, found: Column, values: AnyArray) -> AnyArray:
     return np.full(len(values), None, dtype=object)
 
 
+def read_as(expected: Column, found: Column, start: int, stop: int) -> AnyArray:
+    """Return values of some rows of one part of a column as those of the whole."""
+    return values_as(expected, found, found.read(start, stop))
+
+
+def labels_as(expected: Column, found: Column, start: int, stop: int) -> AnyArray:
+    """Return the labels of one part of a column as those of the whole, or say how they differ."""
+    values = read_as(expected, found, start, stop)
+    if expected.kind is found.kind is Kind.NUMERIC:
+        return found.labels(start, stop)
+    return labels_of(expected, values)
+
+
 # --- series of frame libraries ------------------------------------------------------------------
 
 
@@ -174,17 +231,36 @@ def _column_from_series(name: str, series: nw.Series[Any]) -> Column:
     if dtype == nw.Boolean:
         return Column(name, Kind.BOOLEAN, _read_floats(series))
     if dtype.is_numeric() or (dtype == nw.Unknown and bool(series.is_null().all())):
-        return Column(name, Kind.NUMERIC, _read_floats(series))
+        exact = _read_labels(series) if dtype.is_integer() or dtype.is_decimal() else None
+        return Column(name, Kind.NUMERIC, _read_floats(series), read_labels=exact)
     if isinstance(dtype, nw.String | nw.Categorical | nw.Enum):
+        _refuse_dates(name, series)
         series = _with_label_categories(series)
         levels = _ordered_levels(series)
         kind = Kind.ORDERED if levels else Kind.CATEGORICAL
         return Column(name, kind, _read_labels(series), levels)
     found = dtype if dtype != nw.Unknown else getattr(native, "dtype", None) or native.type
-    raise UnsupportedType(
-        f"Column {name!r} is of type {found}, which has no rules of its own; "
+    raise _no_rules(name, f"of type {found}")
+
+
+def _no_rules(name: str, what: str) -> UnsupportedType:
+    return UnsupportedType(
+        f"Column {name!r} is {what}, which has no rules of its own; "
         "convert it to numbers (days since a date, say) or to strings, or drop it."
     )
+
+
+def _refuse_dates(name: str, series: nw.Series[Any]) -> None:
+    """Refuse categories that are dates: each library, and each file, writes them its own way."""
+    native = series.to_native()
+    if series.implementation.is_pandas_like() and hasattr(native.dtype, "categories"):
+        values = nw.from_native(native.dtype.categories.to_series(), series_only=True).dtype
+        if values.is_temporal():
+            raise _no_rules(name, f"a category of type {values}")
+    if series.implementation.is_pyarrow() and hasattr(native.type, "value_type"):
+        kind = str(native.type.value_type)
+        if kind.startswith(("date", "time", "duration")):
+            raise _no_rules(name, f"a category of type {kind}")
 
 
 def _with_label_categories(series: nw.Series[Any]) -> nw.Series[Any]:
@@ -214,7 +290,16 @@ def _labels(values: Iterable[object]) -> tuple[Label, ...]:
 
 
 def _label(value: object) -> Label:
-    return value if isinstance(value, Label) else str(value)
+    """Return a value as Python's own text, truth value or number, whole ones exactly."""
+    if isinstance(value, str):
+        return str.__str__(value)  # not a subclass
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return float(value) if isinstance(value, Real) else str(value)
 
 
 def _read_floats(series: nw.Series[Any]) -> Callable[[int, int], AnyArray]:
@@ -248,7 +333,11 @@ def _read_labels(series: nw.Series[Any]) -> Callable[[int, int], AnyArray]:
 
 def _column_from_values(name: str, values: AnyArray) -> Column:
     match values.dtype.kind:
-        case "i" | "u" | "f":
+        case "i" | "u":
+            exact = _read_array(values, np.object_)
+            read = _read_array(values, np.float64)
+            return Column(name, Kind.NUMERIC, read, read_labels=exact)
+        case "f":
             return Column(name, Kind.NUMERIC, _read_array(values, np.float64))
         case "b":
             return Column(name, Kind.BOOLEAN, _read_array(values, np.float64))
@@ -304,8 +393,18 @@ def _column_from_objects(name: str, values: AnyArray) -> Column:
         raise InvalidColumn(
             f"Column {name!r} holds an integer too large for a float; rescale it."
         ) from error
-    kind = Kind.BOOLEAN if "boolean" in families else Kind.NUMERIC
-    return Column(name, kind, _read_array(numbers, np.float64))
+    if "boolean" in families:
+        return Column(name, Kind.BOOLEAN, _read_array(numbers, np.float64))
+    exact = partial(_exact_objects, values, missing)
+    return Column(name, Kind.NUMERIC, _read_array(numbers, np.float64), read_labels=exact)
+
+
+def _exact_objects(values: AnyArray, missing: AnyArray, start: int, stop: int) -> AnyArray:
+    """Return numbers of any make as Python's own, None for missing."""
+    labels = np.full(stop - start, None, dtype=object)
+    present = ~missing[start:stop]
+    labels[present] = _labels(values[start:stop][present])
+    return labels
 
 
 def _family(value: object) -> str:

@@ -35,7 +35,7 @@ from mossrules.data.chunks import (
     only_fold,
     split_parts,
 )
-from mossrules.data.columns import Column, Kind, Label, values_as
+from mossrules.data.columns import Column, Kind, Label, labels_as, read_as
 from mossrules.data.table import Table, did_you_mean, is_dask
 from mossrules.exceptions import InvalidTable, InvalidTarget, MissingDependency
 
@@ -272,14 +272,16 @@ def partition_table(columns: Sequence[Column], part: tuple[int, Any]) -> Table:
     """Return the rows of a partition, with the columns that all partitions have."""
     table = Table.from_any(part[1])
     same = tuple(
-        Column(expected.name, expected.kind, partial(_read_as, expected, found), expected.levels)
+        Column(
+            expected.name,
+            expected.kind,
+            partial(read_as, expected, found),
+            expected.levels,
+            partial(labels_as, expected, found),
+        )
         for expected, found in zip(columns, table.columns, strict=True)
     )
     return Table(same, table.n_rows)
-
-
-def _read_as(expected: Column, found: Column, start: int, stop: int) -> AnyArray:
-    return values_as(expected, found, found.read(start, stop))
 
 
 def on_workers(chunks: LocalChunks[Item]) -> DaskChunks[Item]:

@@ -14,6 +14,7 @@ import numpy as np
 from mossrules._typing import FloatArray, IntArray
 from mossrules.data.columns import NUMBERS, Column, as_vector, make_column
 from mossrules.data.table import Table, check_weights, did_you_mean, finite_numbers, without
+from mossrules.data.values import EXACT
 from mossrules.exceptions import InvalidParameter
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
 GroupPart = tuple[list[Any], IntArray]  # labels of some rows, each once, and which each row has
 
 MISSING = -1  # the place of a label that is not there
-LARGEST = 2.0**53  # whole numbers above it are no longer told apart
 
 
 def read_groups(groups: Any, n_rows: int) -> IntArray | None:
@@ -54,19 +54,20 @@ def group_part(column: Column, start: int, stop: int) -> GroupPart:
     """Return the labels of some rows, and which of them each row has."""
     values = column.read(start, stop)
     if column.kind in NUMBERS:
-        if (np.abs(values) > LARGEST).any():
-            raise InvalidParameter(
-                f"{column.name} labels groups by numbers above 2^53, of which neighbours are read "
-                "as the same; convert them to text."
-            )
+        finite = np.isfinite(values)
+        if (np.abs(values[finite]) >= EXACT).any():  # read as floats, neighbours would be mixed up
+            exact = column.labels(start, stop).tolist()
+            return _places([label if ok else None for label, ok in zip(exact, finite, strict=True)])
         labels, places = np.unique(values, return_inverse=True)  # NaN comes last, as one
-        places = np.where(np.isfinite(values), places, MISSING)
+        places = np.where(finite, places, MISSING)
         return labels.tolist(), places.astype(np.int64)
+    return _places(values.tolist())
+
+
+def _places(labels: Sequence[Any]) -> GroupPart:
     known: dict[Any, int] = {None: MISSING}
     places = np.fromiter(
-        (known.setdefault(label, len(known) - 1) for label in values.tolist()),
-        np.int64,
-        count=len(values),
+        (known.setdefault(label, len(known) - 1) for label in labels), np.int64, count=len(labels)
     )
     return [label for label in known if label is not None], places
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,14 @@ import numpy as np
 from mossrules._common import check_number
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.canonical_order import are_repetitions
-from mossrules.data.columns import NUMBERS, Column, Kind, Label
+from mossrules.data.columns import NUMBERS, Column, Kind
 from mossrules.data.table import finite_numbers
-from mossrules.exceptions import InvalidParameter, InvalidTarget, MossError
+from mossrules.data.values import EXACT, Family, Label, families_of
+from mossrules.exceptions import InvalidColumn, InvalidParameter, InvalidTarget, MossError
 
 __all__ = [
     "check_class_weight",
+    "label_array",
     "label_values",
     "python_label",
     "read_labels",
@@ -40,7 +42,7 @@ def read_target(
 def read_labels(column: Column, n_rows: int, *, minimum: int = 2) -> tuple[AnyArray, IntArray]:
     """Return the classes, sorted, and the position of each row's class among them."""
     values = label_values(column, 0, n_rows)
-    classes = sort_labels(column.name, set(values.tolist()), values.dtype, minimum=minimum)
+    classes = sort_labels(column.name, set(values.tolist()), minimum=minimum)
     place = {label: position for position, label in enumerate(classes.tolist())}
     return classes, np.array([place[label] for label in values.tolist()], dtype=np.int64)
 
@@ -58,12 +60,12 @@ def label_values(column: Column, start: int, stop: int) -> AnyArray:
             "remove these rows first."
         )
     if column.kind is Kind.NUMERIC:
-        return _whole(column.name, values)
+        return _whole(column, values, start, stop)
     return values > 0 if column.kind is Kind.BOOLEAN else values
 
 
-def sort_labels(name: str, found: set[Any], dtype: Any, *, minimum: int = 2) -> AnyArray:
-    """Return the classes that a target has, sorted."""
+def sort_labels(name: str, found: set[Any], *, minimum: int = 2) -> AnyArray:
+    """Return the classes that a target has, sorted, in an array of their own type."""
     # By type and then by value, as scikit-learn has them where all are of one type.
     labels = sorted(found, key=lambda label: (type(label).__name__, label))
     if len(labels) < minimum:
@@ -72,18 +74,24 @@ def sort_labels(name: str, found: set[Any], dtype: Any, *, minimum: int = 2) -> 
             f"{name} has {len(labels)} class{'' if labels else 'es'}{only}, and rules tell "
             "classes apart; pass labels of two classes at least."
         )
-    return _vector(labels, dtype)
+    return label_array(name, labels)
+
+
+def label_array(name: str, labels: Sequence[Any]) -> AnyArray:
+    """Return labels as an array that keeps them: of truth values, whole numbers or objects."""
+    found = families_of(labels)
+    if found == {Family.TRUTH}:
+        return np.array(labels, dtype=bool)
+    if found == {Family.NUMBER} and all(label == label // 1 for label in labels):
+        return _integers(name, [int(label) for label in labels])
+    objects = np.empty(len(labels), dtype=object)
+    objects[:] = labels
+    return objects
 
 
 def python_label(label: Any) -> Label:
     """Return a label as Python's own, which JSON knows."""
     found: Label = label.item() if isinstance(label, np.generic) else label
-    return found
-
-
-def _vector(labels: list[Any], dtype: Any) -> AnyArray:
-    found = np.empty(len(labels), dtype=dtype)
-    found[:] = labels
     return found
 
 
@@ -93,14 +101,31 @@ def _is_missing(values: AnyArray, kind: Kind) -> AnyArray:
     return np.array([value is None for value in values.tolist()], dtype=bool)
 
 
-def _whole(name: str, values: FloatArray) -> IntArray:
-    broken = values[values != np.round(values)]
+def _whole(column: Column, values: FloatArray, start: int, stop: int) -> AnyArray:
+    name, broken = column.name, values[values != np.round(values)]
     if len(broken):
         raise InvalidTarget(
             f"Unknown label type: {name} is continuous, {broken[0]:g} on some row; pass classes, "
             "or use a regressor."
         )
-    return values.astype(np.int64)
+    if (np.abs(values) < EXACT).all():
+        return values.astype(np.int64)
+    try:
+        return _integers(name, column.labels(start, stop).tolist())
+    except InvalidColumn as error:
+        raise InvalidTarget(str(error)) from error
+
+
+def _integers(name: str, labels: Sequence[int]) -> AnyArray:
+    """Return whole numbers in 64 bits, or refuse those that take more."""
+    low, high = min(labels, default=0), max(labels, default=0)
+    for kind in (np.int64, np.uint64):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return np.array(labels, dtype=kind)
+    raise InvalidTarget(
+        f"{name} labels classes by whole numbers that take more than 64 bits, from {low} to "
+        f"{high}; convert them to text."
+    )
 
 
 # --- weights --------------------------------------------------------------------------------------

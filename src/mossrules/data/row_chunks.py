@@ -129,8 +129,7 @@ def target_in_parts(
     # them. Workers are sent the few labels, and nobody holds those of all rows.
     if of_classes:
         labelled = source.split(partial(split_chunk, name, label_values), keep=False)
-        labels, dtype = labelled.fold(_labels_in, _more_labels, n_jobs=n_jobs)
-        classes = sort_labels(name, labels, dtype)
+        classes = sort_labels(name, labelled.fold(_labels_in, operator.or_, n_jobs=n_jobs))
         position = {label: number for number, label in enumerate(classes.tolist())}
         read = partial(_positions, position)
     return source.split(partial(split_chunk, name, read), keep=False), classes
@@ -141,12 +140,8 @@ def _positions(position: dict[Label, int], column: Column, start: int, stop: int
     return np.array([position[label] for label in labels], dtype=np.float64)
 
 
-def _labels_in(chunk: Chunk) -> tuple[set[Any], Any]:
-    return set(chunk.target.tolist()), chunk.target.dtype
-
-
-def _more_labels(one: tuple[set[Any], Any], other: tuple[set[Any], Any]) -> tuple[set[Any], Any]:
-    return one[0] | other[0], one[1]
+def _labels_in(chunk: Chunk) -> set[Any]:
+    return set(chunk.target.tolist())
 
 
 def one_class(position: int, chunk: Chunk) -> list[Chunk]:

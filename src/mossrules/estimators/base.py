@@ -43,6 +43,7 @@ from mossrules.learning.method import RuleMethod
 from mossrules.learning.near import approved_rules
 from mossrules.model.importance import column_shares
 from mossrules.model.rulesets import RuleSets
+from mossrules.model.values import field_kinds_of
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
     from mossrules.candidates.approved import ApprovedRules
     from mossrules.candidates.pool import CandidatePool
     from mossrules.candidates.search import Candidates
-    from mossrules.data.columns import Label
+    from mossrules.data.columns import Kind
+    from mossrules.data.values import Label
     from mossrules.model.ruleset import RuleSet
 
 __all__ = [
@@ -497,10 +499,17 @@ def set_names(estimator: Any, names: Sequence[str], *, named: bool) -> None:
         del estimator.feature_names_in_  # of an earlier fit
 
 
+def _kinds_of(rules: Any) -> dict[str, Kind]:
+    """Return what the columns of a rule set, or of those of several classes, hold in files."""
+    sets = rules.values() if isinstance(rules, Mapping) else [rules]
+    return field_kinds_of(*(each.binning for each in sets))
+
+
 def read_features(estimator: Any, X: Any, ignored: Sequence[str]) -> Table:
     """Return the columns of training; those that are `ignored` may be there beside them."""
     names = getattr(estimator, "feature_names_in_", None)
-    X = scan_if_path(X, only=None if names is None else names.tolist())
+    only = None if names is None else names.tolist()
+    X = scan_if_path(X, only, None if names is None else _kinds_of(estimator.rules_))
     if isinstance(X, Table) and X.parts:
         table = X.without(*ignored)
         return replace(table if names is None else table.select(names.tolist()), named=False)

@@ -22,7 +22,7 @@ import numpy as np
 
 from mossrules._typing import AnyArray, BoolArray, FloatArray
 from mossrules.data.chunks import ChunkSource, LocalChunks, RowRange
-from mossrules.data.columns import Column, Kind, Label
+from mossrules.data.columns import Column, Label
 from mossrules.data.dask_partitions import DaskChunks, check_dask
 from mossrules.data.files import scan_files
 from mossrules.data.table import (
@@ -36,6 +36,7 @@ from mossrules.data.table import (
 from mossrules.exceptions import InvalidTable, InvalidTarget, UnsupportedType
 from mossrules.model.ruleset import RuleSet
 from mossrules.model.rulesets import RuleSets
+from mossrules.model.values import reading_options
 
 __all__ = ["Side", "Tally", "class_key", "compare_on_rows", "scan_used"]
 
@@ -216,24 +217,11 @@ def scan_used(
     sets: Iterable[RuleSet], paths: Any, *, weights: str | None = None, delimiter: str | None = None
 ) -> Table:
     """Return a table of files with the columns that rules use, as they were in training."""
-    used: dict[str, set[Kind]] = {}
-    by_name = True
-    for each in sets:
-        by_name &= each.binning.named
-        for column in each.binning.columns:
-            used.setdefault(column.name, set()).add(column.kind)
     # Text does not say whether 0 and 1 are numbers or labels; the rules do, unless they disagree.
-    kinds = {name: next(iter(found)) for name, found in used.items() if len(found) == 1}
-    names = [*used, *([weights] if weights is not None else [])]
-    # Columns without names go by position, and some column has to tell the number of rows.
-    by_name &= bool(used)
-    return scan_files(
-        paths,
-        only=names if by_name else None,
-        required=names if by_name else (),
-        kinds=kinds if by_name else None,
-        delimiter=delimiter,
-    )
+    how = reading_options(paths, [each.binning for each in sets])
+    if how["only"] is not None and weights is not None:
+        how |= {name: [*how[name], weights] for name in ("only", "required")}
+    return scan_files(paths, **how, delimiter=delimiter)
 
 
 def _partitions(X: Any) -> list[Any]:
@@ -265,7 +253,13 @@ def _of_rows(
     old: Side, new: Side, table: Table, weights: FloatArray | None, rows: RowRange
 ) -> Tallies:
     columns = tuple(
-        Column(each.name, each.kind, partial(_shifted, each.read, rows.start), each.levels)
+        Column(
+            each.name,
+            each.kind,
+            partial(_shifted, each.read, rows.start),
+            each.levels,
+            partial(_shifted, each.labels, rows.start),
+        )
         for each in table.columns
     )
     w = np.ones(len(rows)) if weights is None else weights[rows.start : rows.stop]

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from mossrules.candidates.cuts import BinnedColumn
 from mossrules.candidates.rules import Levels
 from mossrules.candidates.thresholds import readable
-from mossrules.data.columns import NUMBERS, Label
+from mossrules.data.columns import NUMBERS, Kind
+from mossrules.data.values import Label, families_of
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.export_text import one_line
 from mossrules.model.values import Interval, Test, sorted_labels, value_test
@@ -44,7 +45,7 @@ IS_MISSING = """\
 """
 
 NUMBER = """\
-    def number(column):
+    def number(column, truth=False):
         value = row[column]
         if is_missing(value):
             return float("nan")
@@ -53,17 +54,27 @@ NUMBER = """\
         value = float(value)
         if value in (float("inf"), float("-inf")):
             raise ValueError(f"Column {column!r} is infinite; pass None for missing.")
+        if truth and value not in (0.0, 1.0):
+            raise ValueError(f"Column {column!r} was boolean in training and is {value} now.")
         return value
 
 """
 
 LABEL = """\
-    def label(column, numeric=False):
+    def label(column, *known):
         value = row[column]
         if is_missing(value):
             return None
-        if not numeric and not isinstance(value, str):
-            raise TypeError(f"Column {column!r} was text in training and is not now.")
+        found = "numbers"
+        if isinstance(value, str):
+            found = "text"
+        elif type(value).__name__ in ("bool", "bool_"):
+            found = "truth values"
+        elif known == ("truth values",) and value in (0, 1):
+            found = "truth values"
+        if found not in known:
+            known = " and ".join(known)
+            raise TypeError(f"Column {column!r} was {known} in training and is {found} now.")
         return value
 
 """
@@ -139,9 +150,9 @@ def _check_name(name: str) -> None:
 
 def _read(column: BinnedColumn) -> str:
     if column.kind in NUMBERS:
-        return f"number({column.name!r})"
-    numeric = any(not isinstance(level, str) for level in column.levels)
-    return f"label({column.name!r}{', numeric=True' if numeric else ''})"
+        return f"number({column.name!r}{', truth=True' if column.kind is Kind.BOOLEAN else ''})"
+    known = (repr(str(family)) for family in sorted(families_of(column.levels)))
+    return f"label({', '.join([repr(column.name), *known])})"
 
 
 def _test(test: Test, variable: str) -> str:

@@ -209,6 +209,11 @@ def _label(level: Label, column: BinnedColumn) -> str:
     if isinstance(level, bool):
         return str(level).upper()
     if isinstance(level, int):
+        if not -(1 << 63) <= level < 1 << 63:
+            raise InvalidParameter(
+                f"Level {level} of column {column.name!r} takes more than 64 bits, which not every "
+                "database has; use another export."
+            )
         return str(level)
     if math.isinf(level):
         raise InvalidParameter(

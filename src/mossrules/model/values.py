@@ -16,18 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from mossrules._typing import AnyArray
 from mossrules.candidates.cuts import MISSING, BinnedColumn, Binning
 from mossrules.candidates.rules import OPEN, Condition, Levels
-from mossrules.data.columns import NUMBERS, Column, Kind, Label
-from mossrules.data.files import scan_if_path
+from mossrules.data.columns import NUMBERS, Kind
+from mossrules.data.files import field_kinds, scan_if_path
 from mossrules.data.table import Table
+from mossrules.data.values import Family, Label, families_of
 from mossrules.exceptions import InvalidTable, UnsupportedType
 
 __all__ = [
     "Interval",
     "Test",
     "boolean_levels",
+    "field_kinds_of",
+    "reading_options",
     "sorted_labels",
     "used_columns",
     "used_values",
@@ -38,6 +40,31 @@ __all__ = [
 # --- tables and rows to predict for ---------------------------------------------------------------
 
 
+def field_kinds_of(*binnings: Binning) -> dict[str, Kind]:
+    """Return as what to read columns of files without types; others are what they look like.
+
+    Categories of numbers and of truth values look like these: the fields have the same labels. So
+    do columns on which several models disagree.
+    """
+    found: dict[str, set[Kind | None]] = {}
+    for binning in binnings:
+        for column in binning.columns:
+            is_plain = column.kind not in NUMBERS and Family.TEXT not in families_of(column.levels)
+            found.setdefault(column.name, set()).add(None if is_plain else column.kind)
+    only = {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1}
+    return {name: kind for name, kind in only.items() if kind is not None}
+
+
+def reading_options(paths: Any, binnings: Sequence[Binning]) -> dict[str, Any]:
+    """Return which columns to read of files for models, and as what, for the readers of files."""
+    names = {column.name: None for each in binnings for column in each.columns}
+    # Columns without names go by position, and some column has to tell the number of rows.
+    if not names or not all(each.named for each in binnings):
+        return {"only": None, "required": (), "kinds": {}}
+    kinds = field_kinds(paths, field_kinds_of(*binnings))
+    return {"only": [*names], "required": [*names], "kinds": kinds}
+
+
 def used_columns(X: Any, binning: Binning, columns: Sequence[str]) -> Table:
     """Return the columns of a table that `binning` reads, in its order.
 
@@ -45,7 +72,8 @@ def used_columns(X: Any, binning: Binning, columns: Sequence[str]) -> Table:
     in the same order. So are those of any table when training was on an array, unless it has the
     names that were made up then.
     """
-    table = Table.from_any(scan_if_path(X, only=binning.names if binning.named else None))
+    only = binning.names if binning.named else None
+    table = Table.from_any(scan_if_path(X, only, field_kinds_of(binning)))
     if table.named and (binning.named or set(binning.names) <= set(table.names)):
         return table.select(binning.names)
     # Only positions tell which column is which, so all those of training have to be there.
@@ -66,11 +94,11 @@ def used_values(row: Any, binning: Binning, columns: Sequence[str]) -> Table:
         row = row.to_dict()
     if isinstance(row, Mapping):
         values = {name: [value] for name, value in row.items()}
-        return _with_labels(used_columns(values, binning, columns), binning)
+        return used_columns(values, binning, columns)
     if isinstance(row, np.ndarray) and row.ndim == 1:
         row = row.tolist()
     if isinstance(row, list | tuple) and not any(map(_is_vector, row)):
-        return _with_labels(used_columns([row], binning, columns), binning)
+        return used_columns([row], binning, columns)
     table = used_columns(row, binning, columns)
     if table.n_rows != 1:
         raise InvalidTable(
@@ -81,33 +109,6 @@ def used_values(row: Any, binning: Binning, columns: Sequence[str]) -> Table:
 
 def _is_vector(value: object) -> bool:
     return isinstance(value, list | tuple | np.ndarray)
-
-
-def _with_labels(table: Table, binning: Binning) -> Table:
-    """Return numbers as labels where the labels are numbers: a lone value has no type to tell."""
-    pairs = zip(table.columns, binning.columns, strict=True)
-    return Table(
-        tuple(_as_labels(column) if _has_numbers(binned) else column for column, binned in pairs),
-        table.n_rows,
-        table.named,
-    )
-
-
-def _has_numbers(binned: BinnedColumn) -> bool:
-    return any(not isinstance(level, str) for level in binned.levels)
-
-
-def _as_labels(column: Column) -> Column:
-    if column.kind not in NUMBERS:
-        return column
-
-    def read(start: int, stop: int) -> AnyArray:
-        numbers = column.read(start, stop)
-        labels = numbers.astype(object)
-        labels[np.isnan(numbers)] = None
-        return labels
-
-    return Column(column.name, Kind.CATEGORICAL, read)
 
 
 # --- conditions as tests on values ----------------------------------------------------------------

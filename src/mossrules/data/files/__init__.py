@@ -21,7 +21,15 @@ from mossrules.data.files.parquet import read_parquet, scan_parquet
 from mossrules.data.table import Columns, ColumnSelection, Table, names_files
 from mossrules.exceptions import InvalidFile, MissingDependency
 
-__all__ = ["MISSING", "Columns", "find_files", "read_file", "scan_files", "scan_if_path"]
+__all__ = [
+    "MISSING",
+    "Columns",
+    "field_kinds",
+    "find_files",
+    "read_file",
+    "scan_files",
+    "scan_if_path",
+]
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -132,9 +140,23 @@ def scan_files(
     )
 
 
-def scan_if_path(X: Any, only: Collection[str] | None = None) -> Any:
-    """Return a table of files where X is the path, a pattern or paths of them; else X itself."""
-    return scan_files(X, only=only) if names_files(X) else X
+def scan_if_path(
+    X: Any, only: Collection[str] | None = None, kinds: Mapping[str, Kind] | None = None
+) -> Any:
+    """Return a table of files where X is the path, a pattern or paths of them; else X itself.
+
+    `kinds` are those that columns have in a model.
+    """
+    return scan_files(X, only=only, kinds=field_kinds(X, kinds or {})) if names_files(X) else X
+
+
+def field_kinds(paths: Paths, kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
+    """Return as what to read the columns of files, given what they are in a model.
+
+    Fields of CSV have no types, so that the model's say what they are. Parquet has types, which
+    are kept: what they mean to the model is decided where values are known.
+    """
+    return {} if _suffix(find_files(paths)[0]) in PARQUET else kinds
 
 
 def find_files(paths: Paths) -> list[Path]:

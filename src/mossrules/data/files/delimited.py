@@ -27,8 +27,9 @@ import numpy as np
 from mossrules._signals import defer_signals
 from mossrules._typing import AnyArray
 from mossrules.data.chunks import MAX_CHUNK_ROWS, row_ranges
-from mossrules.data.columns import NUMBERS, Column, Kind, Label
+from mossrules.data.columns import NUMBERS, Column, Kind
 from mossrules.data.table import Columns, ColumnSelection, Table, check_same
+from mossrules.data.values import TRUTH, Label
 from mossrules.exceptions import InvalidFile, MixedColumnWarning, warn_user
 
 __all__ = ["MISSING", "read_csv", "scan_csv"]
@@ -36,7 +37,6 @@ __all__ = ["MISSING", "read_csv", "scan_csv"]
 Row = tuple[int, list[str]]  # the line it ends on, and its fields
 
 MISSING = frozenset(["", "NA", "N/A", "NaN", "nan", "null", "NULL"])  # the words for it
-TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 # A gzip file of some kilobytes may hold a line of gigabytes.
 LONGEST_LINE = 1 << 24  # characters
 BLOCK_ROWS = 500  # are text at a time: few enough to stay in the processor's cache

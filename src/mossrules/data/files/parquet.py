@@ -6,9 +6,11 @@ Row groups are for files larger than memory, and need pyarrow.
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+from base64 import b64decode
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,13 +22,25 @@ import numpy as np
 
 from mossrules._typing import AnyArray
 from mossrules.data.chunks import RowRange
-from mossrules.data.columns import NUMBERS, Column, Kind, as_vector, make_column, values_as
+from mossrules.data.columns import (
+    NUMBERS,
+    Column,
+    Kind,
+    as_vector,
+    labels_as,
+    make_column,
+    read_as,
+    unreadable_column,
+)
 from mossrules.data.table import Columns, ColumnSelection, Table, check_same
-from mossrules.exceptions import InvalidFile, MissingDependency
+from mossrules.exceptions import InvalidColumn, InvalidFile, MissingDependency
 
 __all__ = ["read_parquet", "scan_parquet"]
 
 # What pandas calls an index without a name: of rows that were sorted or drawn, it is their numbers.
+ARROW = b"ARROW:schema"  # where pyarrow notes the types that a table had in memory
+PANDAS = b"pandas"  # where pandas notes them, whatever wrote the file
+Notes = Mapping[str, bool]  # columns that were categories in memory, and whether these had an order
 INDEX = re.compile(r"__index_level_\d+__")
 # Row groups of a few rows would mean a call of pyarrow for each, and a chunk of its own.
 PART_ROWS = 1 << 17  # row groups that are smaller are read together, up to this many rows
@@ -39,8 +53,9 @@ def read_parquet(selection: ColumnSelection) -> Columns:
             frame = nw.from_native(read(selection), eager_only=True)
             if len(frame) == 0:
                 raise InvalidFile(f"{selection.path} contains no data rows; add rows.")
+            notes = _notes_of(selection.path, library)
             return {
-                name: _as_selected(frame[name], name, selection).to_native()
+                name: _as_selected(frame[name], name, selection, notes).to_native()
                 for name in frame.columns
             }
     raise MissingDependency(
@@ -55,10 +70,77 @@ def _columns_to_read(selection: ColumnSelection, names: Iterable[str]) -> list[s
     return selection.choose([name for name in names if name in named or not INDEX.fullmatch(name)])
 
 
-def _as_selected(series: Any, name: str, selection: ColumnSelection) -> Any:
-    """Return whole numbers as text where they are to be categories."""
-    kind = selection.kinds.get(name, Kind.NUMERIC)
-    return series.cast(nw.String) if kind not in NUMBERS and series.dtype.is_integer() else series
+def _as_selected(series: Any, name: str, selection: ColumnSelection, notes: Notes) -> Any:
+    """Return whole numbers as text where they are to be categories, and noted categories as such.
+
+    Parquet keeps categories of text. Those of numbers and truth values come back as plain values,
+    and only what the writer noted beside them says that they were categories.
+    """
+    kind = selection.kinds.get(name)
+    if kind is not None:
+        as_text = kind not in NUMBERS and series.dtype.is_integer()
+        return series.cast(nw.String) if as_text else series
+    is_plain = series.dtype.is_numeric() or series.dtype == nw.Boolean
+    if name not in notes or not is_plain:
+        return series
+    if notes[name]:
+        raise InvalidColumn(
+            f"Column {name!r} of {selection.path} is an ordered category of {series.dtype}, whose "
+            "order Parquet does not keep; save it as numbers, or with text for categories."
+        )
+    if not series.implementation.is_pyarrow():
+        raise MissingDependency(
+            f"Column {name!r} of {selection.path} is a category of {series.dtype}, which pyarrow "
+            'reads and which is not installed; run pip install "mossrules[parquet]".'
+        )
+    return nw.from_native(series.to_native().dictionary_encode(), series_only=True)
+
+
+def _notes_of(path: Path, library: str) -> Notes:
+    """Return the notes of a file by whichever library is there."""
+    if library == "pyarrow":
+        return _notes(path, path.stat().st_mtime_ns)
+    import polars as pl  # noqa: PLC0415  optional
+
+    try:
+        return _noted_by_pandas(path, pl.read_parquet_metadata(path).get(PANDAS.decode()))
+    except (pl.exceptions.PolarsError, OSError) as reason:
+        raise _not_parquet(path, reason) from reason
+
+
+@lru_cache(maxsize=256)
+def _notes(path: Path, modified: int) -> Notes:
+    """Return the columns that were categories when they were written, read once for each file."""
+    import pyarrow as pa  # noqa: PLC0415  optional
+
+    noted = _metadata(path, modified).metadata or {}
+    notes = _noted_by_pandas(path, noted.get(PANDAS))
+    if ARROW in noted:
+        try:
+            with _by_pyarrow(path):
+                schema = pa.ipc.read_schema(pa.py_buffer(b64decode(noted[ARROW])))
+        except ValueError as reason:  # of the encoding
+            raise _not_parquet(path, reason) from reason
+        types = {field.name: field.type for field in schema}
+        dictionaries = [name for name in types if pa.types.is_dictionary(types[name])]
+        notes |= {name: types[name].ordered for name in dictionaries}
+    return notes
+
+
+def _noted_by_pandas(path: Path, text: str | bytes | None) -> dict[str, bool]:
+    try:
+        noted = {} if text is None else json.loads(text)
+    except ValueError as reason:
+        raise _not_parquet(path, reason) from reason
+    columns = noted.get("columns") if isinstance(noted, dict) else None
+    notes = {}
+    for column in columns if isinstance(columns, list) else ():
+        if isinstance(column, dict) and column.get("pandas_type") == "categorical":
+            how = column.get("metadata")
+            notes[str(column.get("field_name"))] = isinstance(how, dict) and bool(
+                how.get("ordered")
+            )
+    return notes
 
 
 def _read_with_pyarrow(selection: ColumnSelection) -> Any:
@@ -119,6 +201,11 @@ class Part:
     modified: int  # nanoseconds: the file is not to change while it is read
     groups: range
     rows: RowRange  # of all files
+
+    @property
+    def notes(self) -> Notes:
+        """What the file notes of its columns."""
+        return _notes(self.path, self.modified)
 
     def read(self, name: str) -> Any:
         """Return a column as pyarrow's chunked array."""
@@ -187,13 +274,18 @@ def _column(name: str, schema: Any, selection: ColumnSelection, parts: Sequence[
     # A dictionary is in the row groups only, and in its order the levels have theirs.
     is_dictionary = pa.types.is_dictionary(schema.field(name).type)
     example = parts[0].read(name) if is_dictionary else schema.empty_table()[name]
-    column = make_column(name, _as_selected(as_vector(example), name, selection))
+    try:
+        vector = _as_selected(as_vector(example), name, selection, parts[0].notes)
+    except InvalidColumn as error:  # for whoever uses the column
+        return unreadable_column(name, error)
+    column = make_column(name, vector)
     if column.kind is Kind.UNSUPPORTED:
         return column
     starts = [part.rows.start for part in parts]
     # Without the example: what reads it may be sent to other processes.
     alike = Column(name, column.kind, _nothing, column.levels)
-    return replace(alike, read=_Reader(alike, selection, parts, starts))
+    read = _Reader(alike, selection, parts, starts, read_as)
+    return replace(alike, read=read, read_labels=replace(read, take=labels_as))
 
 
 def _nothing(_start: int, _stop: int) -> AnyArray:
@@ -208,6 +300,7 @@ class _Reader:
     selection: ColumnSelection
     parts: Sequence[Part]
     starts: list[int]
+    take: Callable[[Column, Column, int, int], AnyArray]  # values, or labels
 
     def __call__(self, start: int, stop: int) -> AnyArray:
         first, last = (bisect_right(self.starts, row) for row in (start, stop - 1))
@@ -216,7 +309,7 @@ class _Reader:
 
     def _read(self, part: Part, start: int, stop: int) -> AnyArray:
         name = self.column.name
-        here = make_column(name, _as_selected(as_vector(part.read(name)), name, self.selection))
+        vector = _as_selected(as_vector(part.read(name)), name, self.selection, part.notes)
         rows = part.rows
-        values = here.read(max(start, rows.start) - rows.start, min(stop, rows.stop) - rows.start)
-        return values_as(self.column, here, values)
+        first, last = max(start, rows.start) - rows.start, min(stop, rows.stop) - rows.start
+        return self.take(self.column, make_column(name, vector), first, last)
