@@ -358,15 +358,11 @@ def test_a_missing_column_is_named():
 
 def test_columns_that_changed_their_type_are_refused():
     """Numbers in training and text now, infinities, and text in training and numbers now."""
-    with pytest.raises(
-        InvalidColumn, match="was numeric in training and is text now"
-    ):
+    with pytest.raises(InvalidColumn, match="was numeric in training and is text now"):
         make(RULES[:1], [1.0]).predict({"age": ["old"]})
     with pytest.raises(InvalidColumn, match="infinite"):
         make(RULES[:1], [1.0]).predict({"age": [np.inf]})
-    with pytest.raises(
-        InvalidColumn, match=r"had text for categories .* and is 3 on some row"
-    ):
+    with pytest.raises(InvalidColumn, match=r"had text for categories .* and is 3 on some row"):
         make(RULES[1:2], [1.0]).explain({"smoker": True, "colour": 3})
 
 

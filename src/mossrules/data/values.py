@@ -105,11 +105,14 @@ def as_numbers(
 ) -> FloatArray:
     """Return values for a column that was of numbers or, if `truth`, of truth values as 0 and 1.
 
-    Truth values are the numbers 0 and 1, other numbers are no truth values, and text is neither.
+    Truth values are the numbers 0 and 1, and other numbers are no truth values. Text is no number,
+    as there are many ways to write one; true and false there is one way to mean.
     """
     what = "boolean" if truth else "numeric"
     if values.dtype == object:
         labels = values.tolist()
+        if truth:
+            labels = [TRUTH.get(each, each) if isinstance(each, str) else each for each in labels]
         if Family.TEXT in families_of(labels):
             text = next(label for label in labels if isinstance(label, str))
             remedy = "true and false" if truth else "numbers"
