@@ -58,7 +58,7 @@ def test_twenty_refits_are_made_unless_others_are_asked_for(folder):
         result.stdout
     )
     assert "tree frequency" not in result.stdout
-    common = f"have {record.recurrence.value:.0%} ("
+    common = f"have {record.recurrence.value:.0%} of their rules in common on average ("
     assert common in result.stdout
 
 

@@ -139,10 +139,10 @@ class PeopleSummary:
     undecided: float = math.nan  #: share of people that a tenth of the refits put on another side
 
     def __str__(self) -> str:
-        moves = f"{self.n:,} people: a prediction moves within a range of {self.mean_range:.3g}"
+        moves = f"{self.n:,} people: a prediction's range is {self.mean_range:.3g} wide on average"
         if not math.isnan(self.relative_range):
             moves += f" ({self.relative_range:.2f} standard deviations of the target)"
-        sentences = [f"{moves} on average."]
+        sentences = [f"{moves}."]
         if self.threshold is not None and not math.isnan(self.undecided):
             moved = f"A refit puts {self.other_side:.1%} of them on the other side of"
             sentences.append(f"{moved} {self.threshold:g}, on average.")
@@ -278,10 +278,10 @@ class TrackRecord:
             what, of_target = "probability", ""
             if self.outcome is None:
                 what = "prediction"
-                of_target = f", {people.relative_range:.2f} standard deviations of the target"
+                of_target = f" ({people.relative_range:.2f} standard deviations of the target)"
             sentences.append(
-                f"Over refits, the {what} of a row moves within a range of {people.mean_range:.3g} "
-                f"on average ({self.confidence:.0%} range){of_target}."
+                f"Over refits, the {self.confidence:.0%} range of a row's {what} is "
+                f"{people.mean_range:.3g} wide on average{of_target}."
             )
         if not math.isnan(people.undecided):
             sentences.append(
@@ -301,7 +301,9 @@ class TrackRecord:
             return [f"There are no rules to find again; {alike} of {refits}, have none either."]
         often = sum(each.found >= 0.8 * self.refits for each in self.rules)
         rules = "1 rule was" if len(self.rules) == 1 else f"{len(self.rules)} rules were"
-        common = f"{_share_of(self.recurrence)} of their rules in common on average"
+        value, low, high = self.recurrence
+        interval = f"{self.confidence:.0%} range over refits: {low:.0%} to {high:.0%}"
+        common = f"{value:.0%} of their rules in common on average ({interval})"
         weighted = f"weighted by importance, {_share_of(self.overlap)}"
         return [
             f"{often} of {rules} found in at least 80 % of {refits}.",
