@@ -90,6 +90,59 @@ def test_an_interrupted_command_leaves_nothing(calls, tmp_path):
         assert len(done.stderr.splitlines()) == 1
 
 
+REFITS_INTERRUPTED = """
+import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from mossrules import MossRegressor
+from mossrules.__main__ import main
+from mossrules.evaluation import track_record
+
+def stop(state):
+    if state.done == 1:  # a second one would end the command without a result
+        os.kill(os.getpid(), signal.SIGINT)
+
+def interrupted(model, X, y, *, progress, **how):
+    return track_record(model, X, y, progress=stop, **how)
+
+MossRegressor.track_record = interrupted
+main()
+"""
+CHOICE_INTERRUPTED = """
+import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from mossrules import MossRegressor
+from mossrules.__main__ import main
+
+fit_candidates = MossRegressor.fit_candidates
+
+def interrupted(self, *rest, **how):
+    model = fit_candidates(self, *rest, **how)
+    try:  # as a search does, which then returns what it has
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        return model
+
+MossRegressor.fit_candidates = interrupted
+MossRegressor.track_record = None
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+@pytest.mark.parametrize("code", [REFITS_INTERRUPTED, CHOICE_INTERRUPTED])
+def test_a_model_is_there_although_its_refits_were_interrupted(code, tmp_path):
+    """It is shown and written without a record; after an interrupted choice no refit begins."""
+    X, y = wild_table(1, n=60)
+    X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    out = tmp_path / "model.json"
+    words = ["fit", tmp_path / "rows.csv", "--target", "y", "-o", out, "--n-trees", 20]
+    done = run(code, *words)
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == "stopped: interrupted; this is the result so far.\n"
+    assert "tree frequency" in done.stdout
+    assert RuleSet.from_json(out.read_text()).track_record is None
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
 @pytest.mark.parametrize(
     ("name", "moment", "ends"),

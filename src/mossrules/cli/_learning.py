@@ -465,6 +465,8 @@ def repeat(
 
     Of what stands against refits that nobody asked for, people are told.
     """
+    if interrupted_by() is not None:
+        return  # what there is of the model is shown, and nothing long begins
     asked, count = refits is not None, refits_of(table, refits)
     if count == 0:
         return
