@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     )
     from mossrules.baselines import registry
     from mossrules.candidates import cut_points, search
-    from mossrules.data import columns, files, groups, labels, table
+    from mossrules.data import columns, files, groups, labels, outcome, table
     from mossrules.display import report
     from mossrules.display.plots import _axes as axes
-    from mossrules.evaluation import assessment, results, side_by_side
+    from mossrules.evaluation import assessment, methods, results, side_by_side
     from mossrules.learning import log_loss, squared_error
-    from mossrules.model import export_text, rulesets, values
+    from mossrules.model import events, export_text, rulesets, values
 else:
     # A function of this name would have mypy take every attribute for one of any type.
     def __getattr__(name: str) -> object:
@@ -77,6 +77,7 @@ MODULES = {
     "files": "mossrules.data.files",
     "groups": "mossrules.data.groups",
     "labels": "mossrules.data.labels",
+    "outcome": "mossrules.data.outcome",
     "table": "mossrules.data.table",
     # --- those that lead to numba as well, and most of them to scikit-learn
     "assessment": "mossrules.evaluation.assessment",
@@ -86,9 +87,11 @@ MODULES = {
     "cut_points": "mossrules.candidates.cut_points",
     "estimators": "mossrules.estimators",
     "evaluation": "mossrules.evaluation",
+    "events": "mossrules.model.events",
     "export_text": "mossrules.model.export_text",
     "frontier": "mossrules.frontier",
     "log_loss": "mossrules.learning.log_loss",
+    "methods": "mossrules.evaluation.methods",
     "model": "mossrules.model",
     "registry": "mossrules.baselines.registry",
     "report": "mossrules.display.report",

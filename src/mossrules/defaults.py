@@ -90,6 +90,11 @@ KEPT_SHARE: Final = 0.8
 # bins "age > 40" is found again although it now says "age > 52". The paper counts by bins.
 IDENTITY: Final = "thresholds"
 
+# --- classes --------------------------------------------------------------------------------------
+
+# Training rows of the rarer class for each rule, below which models warn (docs/classification.md).
+MIN_EVENTS_PER_RULE: Final = 10
+
 # --- cross-validation -------------------------------------------------------------------------
 
 # Ten folds where the estimate is what is asked for; five, for half the time, where it serves to

@@ -10,6 +10,7 @@ import warnings
 from types import FrameType
 
 __all__ = [
+    "FewEventsWarning",
     "InfeasibleProblem",
     "InvalidColumn",
     "InvalidFile",
@@ -22,6 +23,7 @@ __all__ = [
     "MixedColumnWarning",
     "MossError",
     "NothingFound",
+    "OutcomeWarning",
     "SolveLimitWarning",
     "UnsupportedType",
 ]
@@ -77,8 +79,16 @@ class InvalidFile(MossError, ValueError):
     """A file or text is not what it should be: damaged, of another kind, or of another version."""
 
 
+class FewEventsWarning(UserWarning):
+    """There are few training rows of the rarer class for the rules that tell the two apart."""
+
+
 class MixedColumnWarning(UserWarning):
     """A column of a text file has words among its numbers, and so all of it is text."""
+
+
+class OutcomeWarning(UserWarning):
+    """The names of two classes do not say which one is the outcome, and nobody has named it."""
 
 
 class SolveLimitWarning(UserWarning):

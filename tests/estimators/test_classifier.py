@@ -320,8 +320,6 @@ def test_auto_looks_at_the_log_loss():
     assert model.rules_ == small(stability=chosen.share, n_trees=15).fit(X, y).rules_
     along = evaluate_frontier(small(n_trees=15), X, y, cv=2, points=[chosen.share], n_jobs=1)
     assert along.points[0].error == pytest.approx(chosen.error)
-    with pytest.raises(InvalidParameter, match="3 classes"):
-        evaluate_frontier(small(), X, X["kind"])
 
 
 def test_displays_speak_of_log_odds():

@@ -124,7 +124,7 @@ def test_what_it_says_is_what_refits_by_hand_say(kind, case):
         assert (record.refits, record.failed, record.failure) == (refits, 0, None)
         assert (record.rows, record.seed, record.confidence) == (counted.sum(), seed, confidence)
         assert record.groups == (None if groups is None else len(set(GROUPS[w > 0])))
-        outcome = label if label is not None else (None if kind == "numbers" else "well")
+        outcome = label if label is not None else (None if kind == "numbers" else "yes")
         assert record.outcome == outcome
         shares = balanced(y, w) if kind == "balanced" else w
         _check_rows(record, y, w, counted, shares)
@@ -215,7 +215,7 @@ def test_effects_held_fixed_of_classes_are_those_of_logistic_regression():
     model = classifier(refit_ridge=None, directions="free", min_importance=0).fit(X, y)
     record = model.track_record(X, y, refits=5)
     found = [
-        logistic_effects(model.rules_.texts, X.iloc[part], y[part] == "well", np.ones(len(part)))
+        logistic_effects(model.rules_.texts, X.iloc[part], y[part] == "yes", np.ones(len(part)))
         for part in parts_of(model, X, y, 5)
     ]
     own = [model.rules_.intercept, *model.rules_.weights]
@@ -526,10 +526,10 @@ def test_names_of_classes_do_not_matter():
     """Numbers in the place of words leave all but the name of the outcome."""
     y = labels(Y)
     one = classifier().fit(X, y).track_record(X, y, refits=4)
-    codes = (y == "well").astype(int)
+    codes = (y == "yes").astype(int)
     other = classifier().fit(X, codes).track_record(X, codes, refits=4)
     assert other.outcome == "1"
-    assert replace(other, outcome="well") == one
+    assert replace(other, outcome="yes") == one
 
 
 @pytest.mark.parametrize("scheme", ["subsample", "bootstrap", "folds"])

@@ -119,7 +119,10 @@ def test_whole_weights_are_rows_repeated():
 
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_names_of_classes_do_not_matter(class_weight):
-    """Numbers or words, in either order: effects are for the other class then, and so negated."""
+    """Numbers or words, in either order: the rules are those of the event, or for the other class.
+
+    Effects for the other class are negated.
+    """
     for X, y in tables():
         event = y > np.median(y)
         if min(event.sum(), (~event).sum()) < 3:
@@ -127,7 +130,8 @@ def test_names_of_classes_do_not_matter(class_weight):
         how = {"class_weight": class_weight}
         model = classifier(X, event.astype(int), **how)
         words = np.where(event, "case", "control")  # "control" comes second
-        assert_same(model, classifier(X, words, **how), -1.0, offset=0.0)
+        assert_same(model, classifier(X, words, **how), offset=0.0)
+        assert_same(model, classifier(X, words, outcome="control", **how), -1.0, offset=0.0)
         assert_same(model, classifier(X, 1 - event.astype(int), **how), -1.0, offset=0.0)
         words = np.where(event, "ill", "healthy")
         assert_same(model, classifier(X, words, **how), offset=0.0)
@@ -190,3 +194,24 @@ def test_the_papers_forest_goes_by_the_target_and_by_places(cases):
         changed += paper.fit(X, -y).pool_.rules != one
         changed += paper.fit(X[list(X.columns[::-1])], y).pool_.rules != one
     assert changed > 10
+
+
+@pytest.mark.parametrize("generator", ["forest", "paper-forest"])
+def test_named_outcomes_have_the_same_rules_to_the_bit(generator):
+    """Whatever the classes are called, and whichever comes first: the outcome is what is named."""
+    X, y = next(tables())
+    event = y > np.median(y)
+    how = {"generator": generator}
+    expected = classifier(X, event, **how)
+    pairs = [("case", "control"), ("b", "a"), ("a", "b"), (1, 2), (7, -3), ("no", "yes")]
+    for outcome, other in pairs:
+        labels = np.where(event, outcome, other)
+        found = classifier(X, labels, outcome=outcome, **how)
+        assert found.rules_.outcome == outcome
+        assert found.rules_ == expected.rules_
+        np.testing.assert_array_equal(found.rules_.weights, expected.rules_.weights)
+        place = found.classes_.tolist().index(outcome)
+        chances = found.predict_proba(X)
+        np.testing.assert_array_equal(chances[:, place], expected.predict_proba(X)[:, 1])
+        np.testing.assert_array_equal(found.decision_function(X) > 0, chances[:, 1] > 0.5)
+        np.testing.assert_array_equal(found.predict(X) == outcome, expected.predict(X))

@@ -86,7 +86,8 @@ def test_sql_needs_no_exponential_unless_log_odds_are_extreme():
     """A probability is a product of constants; where that could overflow, EXP takes its place."""
     ruleset = as_log_odds(many_rules(4))
     assert "EXP" not in ruleset.to_sql()
-    assert ruleset.to_sql("t").endswith('AS "probability"\nFROM "t"')
+    assert ruleset.to_sql("t").endswith('AS "P(\'yes\\n)"\nFROM "t"')
+    assert replace(ruleset, outcome=None).to_sql("t").endswith('AS "probability"\nFROM "t"')
     extreme = replace(ruleset, intercept=-900.0)
     assert "EXP" in extreme.to_sql()
     columns = {name: [0.0, 9.0] for name in extreme.columns}
@@ -114,8 +115,10 @@ def test_tables_say_that_weights_are_log_odds():
     ruleset = replace(as_log_odds(many_rules(3, target="a <b>"), 2.0), outcome="$1")
     assert ruleset.to_text().startswith("The log-odds of a <b> = $1 are the intercept plus")
     assert "log-odds" in ruleset.to_text().splitlines()[1]
-    assert ruleset.to_markdown().startswith("| log-odds |")
+    assert ruleset.to_markdown().startswith("Log-odds of `a <b> = $1`:\n\n| log-odds |")
+    assert ruleset.to_latex().startswith("% The log-odds of a <b> = $1\n")
     assert "log-odds & coverage" in ruleset.to_latex()
+    assert '"""Return the probability of a <b> = $1 for a row' in ruleset.to_python()
     assert "a &lt;b&gt; = $1" in ruleset._repr_html_()
     frame = ruleset.to_frame()
     np.testing.assert_allclose(frame["odds_ratio"], np.exp(frame["weight"]))

@@ -615,7 +615,7 @@ def dask_arrays() -> Figures:
         weights = weightings(len(y))["whole"]
         number = moss(4, n_trees=40).fit(blocks, da.from_array(y, chunks=70), weights)
         labels = da.from_array(kinds, chunks=100)
-        classes = moss_classes(2, n_trees=30).fit(blocks, labels)
+        classes = moss_classes(2, n_trees=30, outcome="well").fit(blocks, labels)
         return {"number": of_model(number, X), "classes": of_model(classes, X)}
 
 

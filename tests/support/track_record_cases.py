@@ -42,7 +42,7 @@ def table(n=N, seed=0):
 def labels(y, n=2):
     """Return the target as two or three classes, in words."""
     if n == 2:
-        return np.where(y > y.quantile(0.4), "sick", "well")
+        return np.where(y > y.quantile(0.4), "no", "yes")
     return np.where(y > y.quantile(0.7), "high", np.where(y < y.quantile(0.3), "low", "mid"))
 
 

@@ -19,7 +19,7 @@ from mossrules.data.labels import check_class_weight
 from mossrules.data.rows import Rows
 from mossrules.estimators.base import RuleClassifier, RuleEstimator, RuleRegressor, by_class
 from mossrules.exceptions import InvalidParameter
-from mossrules.learning.log_loss import share_log_odds
+from mossrules.learning.log_loss import events_of, share_log_odds
 from mossrules.model import RuleSet
 
 __all__ = [
@@ -167,6 +167,7 @@ class BaselineClassifier(Baseline, RuleClassifier):
             target=self._target_name,
             link="logit",
             outcome=self._outcome,
+            events=self._events or events_of(self.candidates_),
         )
 
     def _attributes_of_all(self, members: dict[Any, Any]) -> dict[str, Any]:

@@ -260,7 +260,7 @@ class GlrmClassifier(GeneratedRules, BaselineClassifier):
     refit : bool, default=True
         Whether weights and intercept are refitted to the chosen rules, as the authors do, with the
         small ridge of `MossClassifier`.
-    n_trees, max_depth, n_bins, max_features, generator, class_weight, random_state, n_jobs
+    n_trees, max_depth, n_bins, max_features, generator, outcome, class_weight, random_state, n_jobs
         As in `MossClassifier`; column generation uses no forest.
 
     Attributes
@@ -268,7 +268,7 @@ class GlrmClassifier(GeneratedRules, BaselineClassifier):
     classes_ : array
         The labels, sorted.
     rules_ : RuleSet, or RuleSets
-        Of two classes, rules for the log-odds of the second; of more, a rule set for each.
+        Of two classes, rules for the log-odds of the outcome; of more, a rule set for each.
     strength_ : float
         lambda_0 at which it was found; NaN where there are no candidates.
     candidates_, pool_, n_features_in_, feature_names_in_
@@ -300,6 +300,7 @@ class GlrmClassifier(GeneratedRules, BaselineClassifier):
         n_bins: int = defaults.PLAIN_BINS,
         max_features: float = defaults.PLAIN_MAX_FEATURES,
         generator: Any = defaults.GENERATOR,
+        outcome: Any = None,
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -315,6 +316,7 @@ class GlrmClassifier(GeneratedRules, BaselineClassifier):
         self.n_bins = n_bins
         self.max_features = max_features
         self.generator = generator
+        self.outcome = outcome
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -143,6 +143,8 @@ def baselines_like(model: MossRegressor | MossClassifier) -> dict[str, Any]:
     """
     search = {name: getattr(model, name) for name in SEARCH_PARAMETERS}
     classes = isinstance(model, MossClassifier)
+    if classes:
+        search["outcome"] = model.outcome
     # SIRUS first, as the one that is nearest to MOSS: it has the same rules to choose from.
     names = sorted(BASELINES, key=lambda name: name != "SIRUS")
     return make_methods(

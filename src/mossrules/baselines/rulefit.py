@@ -311,6 +311,8 @@ class RuleFitClassifier(LassoRules, BaselineClassifier):
 random_state, n_jobs
         As in `RuleFitRegressor`. The boosted trees of `source="own"` are those of squared error, of
         a target of 0 and 1.
+    outcome : label, default=None
+        Of two classes the one that the rules are for, as in `MossClassifier`.
     class_weight : None, "balanced" or dict from classes to weights, default=None
         Multiplies the weights of rows, as in `MossClassifier`.
 
@@ -319,7 +321,7 @@ random_state, n_jobs
     classes_ : array
         The labels, sorted.
     rules_ : RuleSet, or RuleSets
-        Of two classes, rules for the log-odds of the second; of more, a rule set for each. The
+        Of two classes, rules for the log-odds of the outcome; of more, a rule set for each. The
         whole model unless there are linear terms.
     linear_ : LinearTerms
         The linear terms, in log-odds; none by default.
@@ -354,6 +356,7 @@ random_state, n_jobs
         tree_size: float = 4,
         learning_rate: float = 0.01,
         source: Source = "pool",
+        outcome: Any = None,
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -369,6 +372,7 @@ random_state, n_jobs
         self.tree_size = tree_size
         self.learning_rate = learning_rate
         self.source = source
+        self.outcome = outcome
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -400,9 +404,9 @@ random_state, n_jobs
         table = self._features(X)
         totals = self.rules_.decision_function(table)
         if not self.linear_terms:
-            return totals
+            return self._of_second(totals)
         if isinstance(self.linear_, LinearTerms):
-            return totals + self.linear_.predict(table)
+            return self._of_second(totals + self.linear_.predict(table))
         linear = [terms.predict(table) for terms in self.linear_.values()]
         return totals + np.column_stack(linear).astype(np.float64)
 

@@ -205,6 +205,8 @@ class SirusClassifier(FrequentRules, BaselineClassifier):
         Only rules with a larger tree frequency than this are taken.
     n_trees, max_depth, n_bins, max_features, generator, source, random_state, n_jobs
         As in `SirusRegressor`.
+    outcome : label, default=None
+        Of two classes the one that the rules are for, as in `MossClassifier`.
     class_weight : None, "balanced" or dict from classes to weights, default=None
         Multiplies the weights of rows, as in `MossClassifier`.
 
@@ -213,7 +215,7 @@ class SirusClassifier(FrequentRules, BaselineClassifier):
     classes_ : array
         The labels, sorted.
     rules_ : RuleSet, or dict
-        Of two classes, rules for the probability of the second; of more, a rule set for each.
+        Of two classes, rules for the probability of the outcome; of more, a rule set for each.
     candidates_, pool_, n_features_in_, feature_names_in_
         As in `SirusRegressor`; of more than two classes, the first two by class.
 
@@ -237,6 +239,7 @@ class SirusClassifier(FrequentRules, BaselineClassifier):
         max_features: float = defaults.PLAIN_MAX_FEATURES,
         generator: Any = defaults.GENERATOR,
         source: Source = "pool",
+        outcome: Any = None,
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -249,6 +252,7 @@ class SirusClassifier(FrequentRules, BaselineClassifier):
         self.max_features = max_features
         self.generator = generator
         self.source = source
+        self.outcome = outcome
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -271,7 +275,7 @@ class SirusClassifier(FrequentRules, BaselineClassifier):
         """
         table = self._features(X)
         if isinstance(self.rules_, RuleSet):
-            return self.rules_.predict(table) - 0.5
+            return self._of_second(self.rules_.predict(table) - 0.5)
         return np.column_stack([rules.predict(table) for rules in self.rules_.values()])
 
     def predict_proba(self, X: Any) -> FloatArray:

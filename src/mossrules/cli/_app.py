@@ -19,11 +19,19 @@ from mossrules._signals import ToldStatus, interrupted_by, stopped_status
 from mossrules._version import __version__
 from mossrules.cli._options import ARGUMENTS
 from mossrules.cli._output import errors, out
-from mossrules.exceptions import MissingDependency, MixedColumnWarning, MossError, SolveLimitWarning
+from mossrules.exceptions import (
+    FewEventsWarning,
+    MissingDependency,
+    MixedColumnWarning,
+    MossError,
+    OutcomeWarning,
+    SolveLimitWarning,
+)
 
 __all__ = ["app", "main"]
 
 NO_THREAD = "can't start new thread"  # as Python says where there is no memory for one
+TOLD = (FewEventsWarning, MixedColumnWarning, OutcomeWarning, SolveLimitWarning)
 STYLES = {"error": "bold red", "stopped": "bold yellow", "warning": "bold yellow"}
 COMMANDS = "mossrules.commands"  # entry points of other distributions: functions, as commands here
 FROM_CLONE = {  # what a clone of the repository adds, and its folder
@@ -63,7 +71,7 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
-            for category in (MixedColumnWarning, SolveLimitWarning):
+            for category in TOLD:
                 warnings.simplefilter("always", category)
             warnings.showwarning = _show_warning  # type: ignore[assignment]  # of fewer arguments
             try:

@@ -22,7 +22,6 @@ from mossrules._signals import defer_signals, interrupted_by
 from mossrules.cli._options import Choice, Cluster, Engine, File, Floor, Forest, Moss, Task
 from mossrules.cli._output import errors, progress
 from mossrules.exceptions import (
-    InvalidFile,
     InvalidParameter,
     MissingDependency,
     MossError,
@@ -37,11 +36,11 @@ __all__ = [
     "evaluate_methods",
     "forest_parameters",
     "learn",
+    "learn_classes",
     "learn_for_task",
     "moss_parameters",
     "number_or_word",
     "read_for_task",
-    "read_numbers",
     "refits_of",
     "repeat",
     "scan_for_task",
@@ -67,19 +66,6 @@ def read_for_task(file: File, task: Task) -> tuple[Columns, Task]:
 def scan_for_task(file: File, task: Task, engine: Engine) -> tuple[late.table.Table, Task]:
     """Return the same as a table that stays in its file, or in the files of a pattern."""
     return _read_and_decide(file, task, partial(_scan_table, engine))
-
-
-def read_numbers(file: File) -> Columns:
-    """Return the columns to learn from, for a command that takes no classes."""
-    try:
-        table = _read_columns(file, Task.REGRESSION)
-    except InvalidFile:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it is read again to see what the target is
-            _refuse_class(file, _read_columns(file, Task.AUTO))
-        raise
-    _refuse_class(file, table)
-    return table
 
 
 def _read_columns(file: File, task: Task) -> Columns:
@@ -137,23 +123,16 @@ def _check_roles(file: File) -> None:
             roles[name] = option
 
 
-def _refuse_class(file: File, columns: Columns) -> None:
-    """Say that a target of words is not for this command; a word among numbers is a mistake."""
-    table = late.table.Table.from_any(columns)
-    column = late.table.target_column(table, file.target)
-    if column.kind in (late.columns.Kind.NUMERIC, late.columns.Kind.BOOLEAN):
-        return
-    if not any(map(_is_number, column.read(0, table.n_rows).tolist())):
-        raise InvalidParameter(
-            f"The target {file.target!r} is a class, and this command is for numbers; fit, report "
-            "and compare take classes."
-        )
-
-
 def _read_and_decide(
     file: File, task: Task, read: Callable[[File, Task], Read]
 ) -> tuple[Read, Task]:
     """Return what is read, and what the target is, looking at its values if nobody said so."""
+    if file.outcome is not None:
+        if task is Task.REGRESSION:
+            raise InvalidParameter(
+                "--outcome names a class, and the target is a number; leave it out."
+            )
+        task = Task.CLASSIFICATION  # whatever its labels look like
     table = read(file, task)
     if task is not Task.AUTO:
         return table, task
@@ -401,13 +380,15 @@ def learn_for_task(
     jobs: int | None,
 ) -> Any:
     """Return a regressor or a classifier fitted as the options say."""
-    return (_learn_classes if task is Task.CLASSIFICATION else learn)(
+    is_class = task is Task.CLASSIFICATION
+    return (learn_classes if is_class else learn)(
         table,
         file,
         **{
             **moss_parameters(moss, table, file),
             **forest_parameters(forest, moss),
             **choice_parameters(choice, moss),
+            **({"outcome": file.outcome} if is_class else {}),
         },
         n_jobs=jobs,
     )
@@ -431,12 +412,14 @@ def learn(
         return model.fit_candidates(candidates, target=file.target)
 
 
-def _learn_classes(
-    table: Columns | late.table.Table, file: File, **parameters: Any
+def learn_classes(
+    table: Columns | late.table.Table, file: File, target: Any = None, **parameters: Any
 ) -> late.estimators.MossClassifier:
+    """Return the same of classes; `target` is that of each row, in place of the file's column."""
+    model = late.estimators.MossClassifier(**parameters)
     with progress("finding and choosing rules"), warnings.catch_warnings():
         warnings.simplefilter("ignore", SolveLimitWarning)  # the certificates will say it
-        return late.estimators.MossClassifier(**parameters).fit(table, file.target, **file.beside)
+        return model.fit(table, file.target if target is None else target, **file.beside)
 
 
 def refits_of(table: Columns | late.table.Table, refits: int | None) -> int:
@@ -491,9 +474,12 @@ def repeat(
 
 
 def evaluate_methods(
-    methods: Mapping[str, Any], table: Columns, file: File, **how: Any
+    methods: Mapping[str, Any], table: Columns, file: File, target: Any = None, **how: Any
 ) -> late.evaluation.Evaluation:
-    """Return methods evaluated side by side, showing how far it is meanwhile."""
+    """Return methods evaluated side by side, showing how far it is meanwhile.
+
+    `target` is that of each row, in place of the column of the file.
+    """
     stage = "learning on folds"
     with progress(stage) as show:
 
@@ -501,7 +487,9 @@ def evaluate_methods(
             show(stage, state.done, state.total)
 
         how = {"progress": listen, **file.beside, **how}
-        return late.evaluation.evaluate(methods, table, file.target, **how)
+        return late.evaluation.evaluate(
+            methods, table, file.target if target is None else target, **how
+        )
 
 
 def assess_methods(

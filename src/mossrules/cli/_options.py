@@ -163,6 +163,16 @@ class File:
         ),
     ] = None
     delimiter: Delimiter = None
+    outcome: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="Of two classes the one whose probability is given, by default the one that is "
+            "1, true, yes, case, positive and the like; of more classes, see the command.",
+            rich_help_panel=MODEL,
+            show_default=False,
+        ),
+    ] = None
 
     @property
     def beside(self) -> dict[str, str | None]:

@@ -174,9 +174,11 @@ def make_methods(
 ) -> dict[str, Any]:
     """Return the methods to compare, with what the options say of them."""
     searched = forest_parameters(forest, moss)
+    is_class = kind is options.Task.CLASSIFICATION
+    named = {"outcome": file.outcome} if is_class and file.outcome is not None else {}
     return late.registry.make_methods(
         None if names is None else dict.fromkeys(name.value for name in names),
-        classes=kind is options.Task.CLASSIFICATION,
+        classes=is_class,
         moss={
             # Not closer than a comparison needs; MOSS itself is as `fit` has it.
             "gap": max(choice.gap, defaults.FRONTIER_GAP),
@@ -184,6 +186,7 @@ def make_methods(
         },
         own={**searched, **choice_parameters(choice, moss)},
         max_rules=choice.max_rules,
+        **named,
         **searched,
     )
 

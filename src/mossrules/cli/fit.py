@@ -178,8 +178,14 @@ def show_classes(
         out.print(rules_table(member.rules_))
         show_certificate(member)
         print_line(choice_in_words(member))
+        event = late.export_text.event_text(member.rules_.target, member.rules_.outcome)
+        counted = late.events.events_sentence(member.rules_, late.export_text.one_line(event))
+        if counted is not None:
+            print_line(counted)
+    # No accuracy: where one row in a hundred is an event, 99 % is that of a model without rules.
     print_line(
-        f"Accuracy {scores['accuracy_training']:.1%} on {rows}; log-loss "
+        f"AUC {scores['auc_training']:.3f} and balanced accuracy "
+        f"{scores['balanced_accuracy_training']:.1%} on {rows}; log-loss "
         f"{scores['log_loss_training']:.4f}, and {scores['log_loss_without_rules']:.4f} without "
         "rules."
     )
@@ -246,6 +252,9 @@ def _member_content(model: Any, price: late.frontier.NearFrontier | None) -> dic
         "texts": model.rules_.texts,
         "solution": solution_content(model.solution_, share_of_largest(model)),
     }
+    events = model.rules_.events
+    if events is not None:
+        content["events"] = {**events._asdict(), "per_rule": model.rules_.events_per_rule}
     if model.fitted_.floor_sentence is not None:
         content["floor"] = model.fitted_.floor_sentence
     if model.fitted_.near_sentence is not None:
@@ -274,7 +283,10 @@ def class_scores(
     with_rules, without = late.log_loss.training_log_losses(
         codes, model.predict_proba(table), weights
     )
+    shown = late.methods.score_classes(model, table, codes, model.classes_, weights)
     return {
+        "auc_training": shown["auc"],
+        "balanced_accuracy_training": shown["balanced_accuracy"],
         "accuracy_training": model.score(table, file.target, file.weights),
         "log_loss_training": with_rules,
         "log_loss_without_rules": without,

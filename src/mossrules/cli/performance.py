@@ -87,7 +87,7 @@ def performance(
         check_plot(plot)
     known = None if model is None else late.rulesets.read_model(model)
     if known is not None:
-        task = task_of(known)
+        task = task_of(known)  # which refuses --outcome where the model predicts a number
     table, kind, subgroups = read_subgroups(file, task, by or [])
     how: dict[str, Any] = {"threshold": threshold, "confidence": confidence, "n_jobs": jobs}
     judged: Any = known
@@ -104,7 +104,7 @@ def performance(
     with progress("learning on folds"), warnings.catch_warnings():
         warnings.simplefilter("ignore", SolveLimitWarning)  # rule sets of folds are not shown
         cv = folds if known is None else None
-        how |= {"by": subgroups, "cv": cv, **file.beside}
+        how |= {"by": subgroups, "cv": cv, "outcome": file.outcome, **file.beside}
         found = late.evaluation.performance(judged, table, file.target, **how)
     finish(found, output, plot, as_json=as_json)
 

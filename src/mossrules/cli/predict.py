@@ -49,7 +49,8 @@ def predict(
 ) -> None:
     """Predict each row of a CSV or Parquet file, or explain one of them.
 
-    Of a class, its probability is predicted; of several, that of each and the likeliest.
+    Of a class, its probability is predicted, in a column such as P(status=case); of several, that
+    of each and the likeliest.
     """
     check_outputs({"--output": output}, [model, data])
     ruleset = late.rulesets.read_model(model)
@@ -75,12 +76,19 @@ def predicted_columns(
 ) -> dict[str, list[Any]]:
     """Return what is predicted, by the names of columns."""
     if isinstance(ruleset, late.model.RuleSet):
-        name = PROBABILITY if ruleset.link == "logit" else PREDICTION
-        return {name: ruleset.predict(table).tolist()}
+        return {predicted_name(ruleset): ruleset.predict(table).tolist()}
     labels, probabilities = [*ruleset], ruleset.predict_proba(table)
-    columns = zip(labels, probabilities.T.tolist(), strict=True)
+    names = map(predicted_name, ruleset.values())
+    columns = dict(zip(names, probabilities.T.tolist(), strict=True))
     likeliest = [labels[place] for place in probabilities.argmax(axis=1)]
-    return {f"{PROBABILITY} of {label}": each for label, each in columns} | {PREDICTION: likeliest}
+    return columns | {PREDICTION: likeliest}
+
+
+def predicted_name(ruleset: late.model.RuleSet) -> str:
+    """Return the name of the column of what a rule set predicts, such as P(status=case)."""
+    if ruleset.link != "logit":
+        return PREDICTION
+    return late.export_text.probability_name(ruleset.target, ruleset.outcome)
 
 
 def read_features(
@@ -145,6 +153,15 @@ def show_explanation(
         print_plain(text)
 
 
+def probability_content(found: late.model.Explanation) -> dict[str, Any]:
+    """Return what is said of a probability, and whose it is."""
+    return {
+        "of": late.export_text.event_text(found.target, found.outcome),
+        "log_odds": found.total,
+        "advice": found.advice,
+    }
+
+
 def explanation_content(found: late.model.Explanation) -> dict[str, Any]:
     """Return an explanation for machines."""
     parts = zip(found.texts, found.weights, found.holds, found.contributions, strict=True)
@@ -152,7 +169,7 @@ def explanation_content(found: late.model.Explanation) -> dict[str, Any]:
     is_probability = found.link == "logit"
     return {
         PROBABILITY if is_probability else PREDICTION: found.prediction,
-        **({"log_odds": found.total, "advice": found.advice} if is_probability else {}),
+        **(probability_content(found) if is_probability else {}),
         "intercept": found.intercept,
         "rules": [dict(zip(names, part, strict=True)) for part in parts],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from mossrules import _late as late
 from mossrules._files import check_outputs
 from mossrules._signals import check_interrupted
 from mossrules.cli import _options as options
+from mossrules.cli._classes import class_labels, find_label
 from mossrules.cli._learning import Columns, learn_for_task, read_for_task, refits_of
 from mossrules.cli._output import print_line, progress
 from mossrules.exceptions import InvalidParameter
@@ -43,14 +45,6 @@ def report(
         str | None, typer.Option(help="Heading of the page.", show_default=False)
     ] = None,
     task: options.TaskOption = options.Task.AUTO,
-    outcome: Annotated[
-        str | None,
-        typer.Option(
-            help="Of more than two classes, the one to report on.",
-            rich_help_panel=options.MODEL,
-            show_default=False,
-        ),
-    ] = None,
     choice: options.Choice,
     forest: options.Forest,
     moss: options.Moss,
@@ -62,12 +56,18 @@ def report(
     if folds == 1:
         raise InvalidParameter("--folds is 1; pass 2 or more, or 0 to leave them out.")
     table, task = read_for_task(file, task)
-    classifies = task is options.Task.CLASSIFICATION
-    model = learn_for_task(table, file, task, choice=choice, forest=forest, moss=moss, jobs=jobs)
+    labels, codes = class_labels(table, file) if task is options.Task.CLASSIFICATION else ((), None)
+    several, place = len(labels) > 2, None
+    if several:
+        place = check_class(labels, file.outcome)
+    fitted = replace(file, outcome=None) if several else file
+    model = learn_for_task(table, fitted, task, choice=choice, forest=forest, moss=moss, jobs=jobs)
     check_interrupted()
-    X, y = table, file.target
-    if outcome is not None or (classifies and len(model.classes_) > 2):
-        model, X, y = one_class(model, table, file.target, outcome)
+    X: Columns = table
+    y: Any = file.target
+    if place is not None:
+        model = list(model.estimators_.values())[place]
+        X, y = {name: values for name, values in table.items() if name != y}, codes == place
     with progress("looking at the trade-off") as show:
         data = late.report.collect(
             model,
@@ -94,30 +94,14 @@ def report(
     print_line(f"Written to {output}; open it in a browser.")
 
 
-def one_class(
-    model: late.estimators.MossClassifier | Any, table: Columns, target: str, outcome: str | None
-) -> tuple[late.estimators.MossClassifier, Columns, Any]:
-    """Return the model of one class against all others, and the rows with that as target."""
-    if not isinstance(model, late.estimators.MossClassifier):
-        raise InvalidParameter("--outcome names a class, and the target is a number; leave it out.")
-    if len(model.classes_) == 2:
+def check_class(labels: Any, outcome: str | None) -> int:
+    """Return which of several classes the report is of."""
+    if outcome is None:
         raise InvalidParameter(
-            f"--outcome is for more than two classes; the report is of {model.classes_[1]!s}, the "
-            "second of two. Leave it out."
+            "--outcome is missing, and each of the classes has a trade-off of its own; pass one of "
+            f"{', '.join(map(str, labels))}."
         )
-    labels = [str(label) for label in model.classes_]
-    if outcome not in labels:
-        found = "missing" if outcome is None else f"{outcome!r}"
-        hint = "" if outcome is None else late.table.did_you_mean(outcome, labels)
-        raise InvalidParameter(
-            f"--outcome is {found}, and each of the classes has a trade-off of its own; pass one "
-            f"of {', '.join(labels)}.{hint}"
-        )
-    position = labels.index(outcome)
-    X, column = late.table.split_column(table, target)
-    codes = late.labels.read_labels(column, X.n_rows)[1]
-    features = {name: values for name, values in table.items() if name != target}
-    return list(model.estimators_.values())[position], features, codes == position
+    return find_label(labels, outcome)
 
 
 def digest(path: Path) -> str:

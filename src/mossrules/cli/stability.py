@@ -13,11 +13,12 @@ from mossrules import _late as late
 from mossrules import defaults
 from mossrules._files import check_outputs
 from mossrules.cli import _options as options
+from mossrules.cli._classes import OutcomeRows, check_one, outcomes_of
 from mossrules.cli._learning import (
     evaluate_methods,
     forest_parameters,
     moss_parameters,
-    read_numbers,
+    read_for_task,
     stability_parameters,
 )
 from mossrules.cli._output import format_interval, out, print_json, print_line, table_of
@@ -41,6 +42,7 @@ def stability(
     ] = 0.5,
     checkpoint: options.Record = None,
     as_json: options.Json = False,
+    task: options.TaskOption = options.Task.AUTO,
     level: options.StabilityOption = None,
     floor: options.FloorOption = None,
     max_rules: options.MaxRules = defaults.MAX_RULES,
@@ -50,39 +52,43 @@ def stability(
     moss: options.Moss,
     jobs: options.Jobs = None,
 ) -> None:
-    """Show which rules of MOSS recur when part of the rows is left out."""
+    """Show which rules of MOSS recur when part of the rows is left out.
+
+    Of more than two classes, those of each, or of the one that --outcome names.
+    """
     if not 0 < share <= 1:
         raise InvalidParameter(f"--share is {share!r}; pass a share of the refits in (0, 1].")
     check_outputs({"--checkpoint": checkpoint}, [*file.paths, *moss.paths])
-    table = read_numbers(file)
-    model = late.estimators.MossRegressor(
-        max_rules=max_rules,
-        gap=gap,
-        ties=ties.value,
-        **{
-            **moss_parameters(moss, table, file),
-            **forest_parameters(forest, moss),
-            **stability_parameters(level, floor, moss),
-        },
-    )
-    evaluation = evaluate_methods(
-        {NAME: model},
-        table,
-        file,
-        cv=folds,
-        identity=identity.value,
-        checkpoint=checkpoint,
-        n_jobs=jobs,
-    )
-    if evaluation.failures:
-        raise InvalidParameter(
-            f"There is no model for {len(evaluation.failures)} of the {folds} folds. "
-            f"{evaluation.failures[0].failure}"
-        )
+    table, task = read_for_task(file, task)
+    outcomes = outcomes_of(table, file, task)
+    check_one(outcomes, checkpoint=checkpoint)
+    estimators = late.estimators
+    is_class = task is options.Task.CLASSIFICATION
+    kind = estimators.MossClassifier if is_class else estimators.MossRegressor
+    parameters = {
+        "max_rules": max_rules,
+        "gap": gap,
+        "ties": ties.value,
+        **moss_parameters(moss, table, file),
+        **forest_parameters(forest, moss),
+        **stability_parameters(level, floor, moss),
+    }
+    how = {"cv": folds, "identity": identity.value, "checkpoint": checkpoint, "n_jobs": jobs}
+    contents: dict[str, Any] = {}
+    for rows in outcomes:
+        methods = {NAME: kind(**rows.parameters(parameters))}
+        evaluation = evaluate_methods(methods, rows.table, file, rows.target, **how)
+        if evaluation.failures:
+            raise InvalidParameter(
+                f"There is no model{rows.of_class} for {len(evaluation.failures)} of the {folds} "
+                f"folds. {evaluation.failures[0].failure}"
+            )
+        if as_json:
+            contents[str(rows.label)] = stability_content(evaluation, share, rows)
+        else:
+            show(evaluation, share, rows)
     if as_json:
-        print_json(stability_content(evaluation, share))
-    else:
-        show(evaluation, share)
+        print_json({"classes": contents} if len(outcomes) > 1 else next(iter(contents.values())))
 
 
 def rules_again(evaluation: late.evaluation.Evaluation, share: float) -> list[tuple[str, float]]:
@@ -102,9 +108,15 @@ def rules_again(evaluation: late.evaluation.Evaluation, share: float) -> list[tu
     return [(texts[rule], part) for rule, part in by_bins.items()]
 
 
-def stability_content(evaluation: late.evaluation.Evaluation, share: float) -> dict[str, Any]:
+def stability_content(
+    evaluation: late.evaluation.Evaluation, share: float, rows: OutcomeRows
+) -> dict[str, Any]:
     """Return what is said of a model, for machines."""
     summary = evaluation.summaries[0]
+    fit: dict[str, Any] = {"r2": summary.r2, "r2_se": summary.r2_se}
+    if rows.label is not None:
+        errors = {f"{name}_se": error for name, error in summary.errors.items()}
+        fit = {"outcome": rows.name, **summary.scores, **errors}
     return {
         "folds": evaluation.n_folds,
         "identity": evaluation.identity,
@@ -112,16 +124,24 @@ def stability_content(evaluation: late.evaluation.Evaluation, share: float) -> d
         "rules": [{"rule": text, "share": part} for text, part in rules_again(evaluation, share)],
         "distinct": len(rules_again(evaluation, ANY)),
         "n_rules": summary.n_rules,
-        "r2": summary.r2,
-        "r2_se": summary.r2_se,
+        **fit,
     }
 
 
-def show(evaluation: late.evaluation.Evaluation, share: float) -> None:
+def fit_in_words(summary: late.evaluation.MethodSummary) -> str:
+    """Return how well the refits predict: R2, or what there is for classes."""
+    names = [name for name in ("r2", "auc", "balanced_accuracy") if name in summary.scores]
+    return ", ".join(
+        f"{late.results.LABELS[name]} {summary.scores[name]:.3f} +- {summary.errors[name]:.3f}"
+        for name in names
+    )
+
+
+def show(evaluation: late.evaluation.Evaluation, share: float, rows: OutcomeRows) -> None:
     """Print a model's stability for people."""
     summary, rules = evaluation.summaries[0], rules_again(evaluation, share)
     print_line(
-        ("Rules that recur", "bold"),
+        (f"Rules that recur{rows.of_class}", "bold"),
         f": those found in at least {share:.0%} of {evaluation.n_folds} refits, each without a "
         "part of the rows.",
     )
@@ -133,8 +153,7 @@ def show(evaluation: late.evaluation.Evaluation, share: float) -> None:
     print_line(
         f"{always or 'No'} {'rules were' if always > 1 else 'rule was'} found in all "
         f"{evaluation.n_folds} refits, out of {ever} found in any. A refit has "
-        f"{summary.n_rules:.3g} rules on average. R2 {summary.r2:.3f} +- {summary.r2_se:.3f} on "
-        "the rows left out."
+        f"{summary.n_rules:.3g} rules on average. {fit_in_words(summary)} on the rows left out."
     )
     out.print(measures_table(summary))
 

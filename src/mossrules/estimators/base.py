@@ -28,6 +28,7 @@ from mossrules.data.dask_partitions import predict_partitions
 from mossrules.data.files import scan_if_path
 from mossrules.data.groups import names_beside, split_beside
 from mossrules.data.labels import python_label, read_labels
+from mossrules.data.outcome import outcome_place, warn_if_guessed
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import (
     Table,
@@ -37,10 +38,12 @@ from mossrules.data.table import (
     target_name,
     without,
 )
-from mossrules.exceptions import InvalidParameter, warn_user
+from mossrules.exceptions import FewEventsWarning, InvalidParameter, warn_user
 from mossrules.learning.fit import find_in_rows
 from mossrules.learning.method import RuleMethod
 from mossrules.learning.near import approved_rules
+from mossrules.model.events import Events
+from mossrules.model.export_text import few_events
 from mossrules.model.importance import column_shares
 from mossrules.model.rulesets import RuleSets
 from mossrules.model.values import field_kinds_of
@@ -305,19 +308,26 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
 class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # sklearn has no types
     """A classifier whose log-odds are those of `rules_`.
 
-    For two classes, the rules are for the second in `classes_`: `_learn` sets `rules_` from the
+    For two classes, the rules are for one of them, the outcome: `_learn` sets `rules_` from the
     candidates of a target that is 1 there and 0 elsewhere, with `link="logit"` and the outcome
-    `_outcome`. For more classes, each has a model of its own against all others, in `estimators_`,
-    and `rules_` are `RuleSets`.
+    `_outcome`. Which one that is, `outcome` says, or by default the names of the classes
+    (`mossrules.data.outcome`). What scikit-learn knows keeps its order, whichever it is: that of
+    `classes_`, where the second class is the one of positive `decision_function`. For more classes,
+    each has a model of its own against all others, in `estimators_`, and `rules_` are `RuleSets`.
 
     `class_weight`, where a classifier has it, multiplies the weights of rows.
     """
+
+    outcome: Any
 
     rules_: RuleSet | RuleSets
     classes_: AnyArray
     estimators_: dict[Label, Any]
     _outcome: Label | None = None  # the class whose log-odds the rules add up to
+    _place = 1  # of two classes, where the outcome is in `classes_`
     _is_member = False  # of a model of several classes
+    _events: Events | None = None  # of weighted rows
+    tells = True  # whether `fit` warns of what the reader of a model should know
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find rules and choose among them; with more than two classes, for each class.
@@ -345,19 +355,39 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         how = {"of_classes": True, "class_weight": class_weight, "whole": self._needs_rows}
         rows = read_training(self, X, y, sample_weight, groups, **how)
         self._set_names(y, sample_weight, groups)
-        return self.fit_read(rows)
+        if self.tells:
+            warn_if_guessed(rows.classes, self.outcome)
+        self.fit_read(rows)
+        self._warn_of_few_events()
+        return self
 
     def fit_read(self, rows: Rows) -> Self:
         """Fit to rows that were read, whose target are classes."""
-        self._set_classes(rows.classes)
+        self._set_classes(rows.classes, outcome_place(rows.classes, self.outcome))
         if len(rows.classes) == 2:
-            return self.fit_rows(rows.one_vs_rest(1))
+            return self.fit_outcome(rows.one_vs_rest(self._place))
         members = {
-            label: self._member(label).fit_rows(rows.one_vs_rest(position))
+            label: self.member(label).fit_outcome(rows.one_vs_rest(position))
             for position, label in enumerate(map(python_label, rows.classes))
         }
         self.__dict__.update(self._attributes_of_all(members))
         return self
+
+    def fit_outcome(self, rows: Rows) -> Self:
+        """Fit to rows whose target is 1 where the outcome is."""
+        self._events = None
+        if rows.is_weighted:
+            with_outcome = int(rows.target.sum())
+            self._events = Events(with_outcome, len(rows.target) - with_outcome)
+        return self.fit_rows(rows)
+
+    def _warn_of_few_events(self) -> None:
+        """Tell whoever fits a model that its rules rest on few rows of a class."""
+        rule_sets = self.rules_.values() if isinstance(self.rules_, Mapping) else [self.rules_]
+        for ruleset in rule_sets if self.tells else ():
+            sentence = few_events(ruleset)
+            if sentence is not None:
+                warn_user(sentence, FewEventsWarning)
 
     def fit_candidates(
         self,
@@ -375,7 +405,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
             Found for a target that is 1 in the second of two classes and 0 in the first; see
             `mossrules.estimators.candidates_for`.
         target : name of the target, if it has one; `predict` ignores a column of that name
-        classes : the two labels
+        classes : the two labels, the outcome last
         rows : as in `MossRegressor.fit_candidates`
         """
         if len(classes) != 2:
@@ -383,23 +413,30 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
                 f"classes has {len(classes)} labels, and candidates are those of two classes; "
                 "pass two, or call fit."
             )
-        self._set_classes(np.asarray(classes))
+        labels = np.asarray(classes)
+        if self.outcome is not None and outcome_place(labels, self.outcome) != 1:
+            raise InvalidParameter(
+                f"outcome is {self.outcome!r}, and the candidates are for the second of classes, "
+                f"{python_label(labels[1])!r}; pass candidates for the outcome, and it last."
+            )
+        order = np.argsort(labels)
+        self._set_classes(labels[order], int(np.flatnonzero(order == 1)[0]))
         return self._fit_candidates(candidates, target, rows)
 
-    def _set_classes(self, classes: AnyArray) -> None:
-        self.classes_ = classes
-        self._outcome = python_label(classes[1])
+    def _set_classes(self, classes: AnyArray, place: int) -> None:
+        self.classes_, self._place, self._events = classes, place, None
+        self._outcome = python_label(classes[place])
         if hasattr(self, "estimators_"):
             del self.estimators_  # of an earlier fit
 
     # --- several classes ------------------------------------------------------------------------
 
-    def _member(self, label: Label) -> Self:
+    def member(self, label: Label) -> Self:
         """Return the model of one class against all others, not yet fitted."""
         member = copy(self)  # not a clone, which would empty a fitted ensemble of rules
         classes = np.array([False, True])
         member.__dict__.pop("estimators_", None)
-        member.__dict__.update(classes_=classes, _outcome=label, _is_member=True)
+        member.__dict__.update(classes_=classes, _outcome=label, _place=1, _is_member=True)
         return member
 
     @property
@@ -421,17 +458,31 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
 
     # --- using ----------------------------------------------------------------------------------
 
+    @property
+    def outcome_place(self) -> int:
+        """Where the class whose probability the rules give, of two, is in `classes_`."""
+        check_is_fitted(self)
+        return self._place
+
     @by_partition
     def decision_function(self, X: Any) -> FloatArray:
-        """Return log-odds of the second class (rows,), or of each of several (rows, classes)."""
+        """Return log-odds of the second class (rows,), or of each of several (rows, classes).
+
+        The second in `classes_`, as in scikit-learn, whichever of two classes the rules are for.
+        """
         table = self._features(X)
-        return self.rules_.decision_function(table)
+        return self._of_second(self.rules_.decision_function(table))
+
+    def _of_second(self, totals: FloatArray) -> FloatArray:
+        """Return sums that are above 0 for the outcome as such for the second class."""
+        return totals if totals.ndim == 2 or self._place == 1 else -totals
 
     @by_partition
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, in the order of `classes_`: (rows, classes)."""
         table = self._features(X)
-        return self.rules_.predict_proba(table)
+        chances = self.rules_.predict_proba(table)
+        return chances if self._has_members or self._place == 1 else chances[:, ::-1]
 
     @by_partition
     def predict(self, X: Any) -> AnyArray:

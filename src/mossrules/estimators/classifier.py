@@ -66,6 +66,11 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
     refit_ridge : float, "auto" or None, default="auto"
         Ridge on the log-odds of the refit. "auto" takes the one of seven with the smallest log-loss
         of rows left out, in one Newton step each; None is 1/9.
+    outcome : label, default=None
+        Of two classes the one whose probability the rules give. By default the one whose name says
+        that something happened, such as 1, true, yes, case, positive, event or died (the other one
+        is 0, no, control, alive and the like; see docs/classification.md). Where the names tell
+        nothing it is the last in the order of labels, and `OutcomeWarning` says so.
     class_weight : None, "balanced" or dict from classes to weights, default=None
         Multiplies the weights of rows. "balanced" gives all classes the same total; probabilities
         are then those of a population in which classes are equally frequent.
@@ -75,8 +80,8 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
     classes_ : array
         The labels, sorted.
     rules_ : RuleSet, or RuleSets
-        Of two classes, rules for the log-odds of the second; of more, a mapping from each class to
-        its rule set.
+        Of two classes, rules for the log-odds of the outcome, `rules_.outcome`; of more, a mapping
+        from each class to its rule set.
     estimators_ : dict
         Of more than two classes, the model of each against all others.
     solution_, problem_, candidates_, pool_, frontier_
@@ -144,6 +149,7 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
         constraints: Sequence[Constraint] | Constraint | None = None,
         near: Any = None,
         keep: float | None = None,
+        outcome: Any = None,
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -182,10 +188,11 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.outcome = outcome
         self.class_weight = class_weight
 
     def _objective(self) -> LogLoss:
-        return LogLoss(self._outcome, self._is_member, **self._weighting())
+        return LogLoss(self._outcome, self._is_member, self._events, **self._weighting())
 
     def check_parameters(self) -> None:
         """Refuse parameters that cannot be, before any work."""
@@ -203,8 +210,9 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
         """Ask a stability of each class, in place of `stability`, in the next fits."""
         self._stabilities = dict(stabilities)
 
-    def _member(self, label: Label) -> Self:
-        member = super()._member(label)
+    def member(self, label: Label) -> Self:
+        """Return the model of one class against all others, not yet fitted."""
+        member = super().member(label)
         member.stability = self._stabilities.get(label, self.stability)
         return member
 

@@ -35,6 +35,7 @@ from mossrules.evaluation.methods import (
     FAILURES,
     Method,
     Source,
+    check_outcomes,
     expect_part,
     fit_options,
     probabilities,
@@ -156,6 +157,7 @@ def assess(
     task = task_of(compared)
     X, sample_weight, groups = split_beside(X, y, sample_weight, groups)
     rows = read_rows(X, y, sample_weight, groups, of_classes=task != "regression", whole=True)
+    check_outcomes(compared, rows.classes)
     first = resolve_seed(random_state) % LARGEST_SEED
     splits = refit_splits(rows, refits, scheme, None, first, stratify=task != "regression")
     work = _Work(rows, Source.of(X, y, None, rows.classes), splits, first, seeds, n_jobs)
@@ -264,7 +266,7 @@ class _Work:
         """Fit a model to some rows as they were given, and return how long it took."""
         X, y = self.source.take(self.rows.origin[train]), self._labels(train)
         how = fit_options(model, self.rows, train)
-        expect_part(model)
+        expect_part(model, self.rows.classes)
         begun = perf_counter()
         model.fit(X, y, **how)
         seconds = perf_counter() - begun
@@ -312,8 +314,12 @@ class _Work:
         n_outcomes = 1 if classes is None or len(classes) == 2 else len(classes)
         if len(by_outcome) != n_outcomes:
             return (None,) * n_outcomes  # a refit in which classes are missing
-        table = self.rows.table
-        return tuple(None if each is None else FoundRules.of(each, table) for each in by_outcome)
+        table, sign = self.rows.table, 1.0
+        if isinstance(rules, RuleSet) and getattr(model, "outcome_place", 1) == 0:
+            sign = -1.0  # what is predicted here is the second class, whichever the rules are for
+        return tuple(
+            None if each is None else FoundRules.of(each, table).times(sign) for each in by_outcome
+        )
 
 
 # --- the checkpoint -------------------------------------------------------------------------------

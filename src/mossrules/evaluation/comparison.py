@@ -26,6 +26,7 @@ from mossrules.evaluation.methods import (
     Fold,
     Method,
     Source,
+    check_outcomes,
     check_prepare,
     read_methods,
     task_of,
@@ -145,6 +146,7 @@ def evaluate(
     check_choice("metric", metric, METRICS[task])
     X, sample_weight, groups = split_beside(X, y, sample_weight, groups)
     rows = read_rows(X, y, sample_weight, groups, of_classes=task != "regression", whole=True)
+    check_outcomes(compared, rows.classes)
     splits = split_rows(rows, cv, stratify=rows.classes is not None)
     record = None if checkpoint is None else Record.open(checkpoint, rows, splits, compared)
     if any(method.may_prove for method in compared):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.data.columns import Label
 from mossrules.data.labels import python_label
+from mossrules.data.outcome import find_class, outcome_place, warn_if_guessed
 from mossrules.evaluation.influence import (
     Interval,
     Sample,
@@ -47,6 +48,7 @@ def performance(
     y: Any,
     *,
     by: Any = None,
+    outcome: Label | None = None,
     threshold: float = 0.5,
     cv: Any = 5,
     groups: Any = None,
@@ -77,6 +79,9 @@ def performance(
         for each row, or a dict of names and labels, of which the model sees nothing. Numbers of
         more than four values are cut into quarters of the rows. Of a subgroup with fewer than ten
         rows, or without both classes, nothing is measured.
+    outcome : label, optional
+        The class whose probability is judged. By default, of two classes, that of the model, or of
+        a model of another package the one that `MossClassifier` would take; of more classes, each.
     threshold : float, default=0.5
         The probability from which on rows are flagged.
     cv : as in `evaluate`, or None, default=5
@@ -114,10 +119,15 @@ def performance(
     how = {"groups": groups, "sample_weight": sample_weight, "n_jobs": n_jobs}
     X = in_memory(X)
     parts = Parts.read(model, X, y, fitted=cv is None, **how)
+    if outcome is not None and not parts.of_classes:
+        raise InvalidParameter("outcome names a class, and the target is a number; leave it out.")
     if parts.of_classes and not isinstance(model, RuleSet | RuleSets):
         _check_probabilities(model)
     subgroups = read_subgroups(X, by, len(parts.rows.given))
-    judged, folds = _predict_new(parts, model) if cv is None else _predict_left_out(parts, cv)
+    if cv is None:
+        judged, folds = _predict_new(parts, model, outcome), None
+    else:
+        judged, folds = _predict_left_out(parts, model, cv, outcome)
     return _measure(
         parts, judged, subgroups, folds=folds, threshold=float(threshold), confidence=confidence
     )
@@ -156,26 +166,29 @@ class _Judged:
     predicted: FloatArray  # (rows, outcomes)
 
 
-def _predict_left_out(parts: Parts, cv: Any) -> tuple[_Judged, int]:
+def _predict_left_out(
+    parts: Parts, model: Any, cv: Any, outcome: Label | None
+) -> tuple[_Judged, int]:
     """Return the predictions of models of all folds but one for the rows of that one."""
+    labels = parts.rows.classes
+    places = None if labels is None else _judged_places(model, labels, outcome)
     splits = parts.folds(cv)
     numbers = np.flatnonzero(fold_of_each_row(splits, len(parts.rows.target)) >= 0)
     found = parts.on_folds(splits, parts.predictions)
     tests = np.concatenate([test for _, test in splits])
     predicted = np.concatenate(found)[np.argsort(tests)]
-    labels = None if parts.rows.classes is None else parts.rows.classes
-    return _judge(parts, numbers, predicted, labels), len(splits)
+    return _judge(parts, numbers, predicted, labels, places), len(splits)
 
 
-def _predict_new(parts: Parts, model: Any) -> tuple[_Judged, None]:
+def _predict_new(parts: Parts, model: Any, outcome: Label | None) -> _Judged:
     """Return the predictions of a model that is fitted already."""
     numbers = np.arange(len(parts.rows.target))
     seen = parts.table(numbers)
     if not parts.of_classes:
-        return _judge(parts, numbers, np.asarray(model.predict(seen)).reshape(-1), None), None
+        return _judge(parts, numbers, np.asarray(model.predict(seen)).reshape(-1), None, None)
     predicted = np.asarray(model.predict_proba(seen))
     if isinstance(model, RuleSet):
-        return _one_outcome(parts, numbers, predicted[:, 1], model.outcome), None
+        return _one_outcome(parts, numbers, predicted, model.outcome, outcome)
     labels = [*model] if isinstance(model, RuleSets) else np.asarray(model.classes_)
     known = [python_label(label) for label in labels]
     for label in map(python_label, parts.rows.classes):
@@ -185,16 +198,32 @@ def _predict_new(parts: Parts, model: Any) -> tuple[_Judged, None]:
                 f"y has the class {label!r}, which the model does not know; its classes are "
                 f"{listed}."
             )
-    return _judge(parts, numbers, predicted, labels), None
+    return _judge(parts, numbers, predicted, labels, _judged_places(model, labels, outcome))
 
 
-def _judge(parts: Parts, numbers: IntArray, predicted: FloatArray, labels: Any) -> _Judged:
-    """Return what is judged: of two classes the probability of the second, of more that of each."""
-    if labels is None:
+def _judged_places(model: Any, labels: Any, outcome: Label | None) -> list[int]:
+    """Return which classes' probabilities are judged: of two that of the outcome, of more each."""
+    if outcome is not None:
+        return [find_class(labels, outcome)]
+    if len(labels) > 2:
+        return [*range(len(labels))]
+    asked = getattr(model, "outcome", None)
+    warn_if_guessed(labels, asked)
+    return [outcome_place(labels, asked)]
+
+
+def _judge(
+    parts: Parts,
+    numbers: IntArray,
+    predicted: FloatArray,
+    labels: Any,
+    places: list[int] | None,
+) -> _Judged:
+    """Return what is judged: numbers, or the probabilities of the classes of some places."""
+    if labels is None or places is None:
         y = parts.rows.target[numbers]
         return _Judged(numbers, (None,), y[:, None], np.asarray(predicted, float)[:, None])
     known = [python_label(label) for label in labels]
-    places = [1] if len(known) == 2 else [*range(len(known))]
     codes = _codes(parts, numbers, known)
     y = (codes[:, None] == np.array(places)).astype(np.float64)
     return _Judged(numbers, tuple(known[place] for place in places), y, predicted[:, places])
@@ -206,14 +235,22 @@ def _codes(parts: Parts, numbers: IntArray, known: Sequence[Label]) -> IntArray:
 
 
 def _one_outcome(
-    parts: Parts, numbers: IntArray, predicted: FloatArray, outcome: Label | None
+    parts: Parts, numbers: IntArray, chances: FloatArray, own: Label | None, asked: Label | None
 ) -> _Judged:
     """Return what is judged of a rule set, which knows its own outcome only."""
     labels = [python_label(label) for label in parts.labels(numbers)]
-    if outcome is None:  # a rule set that was made by hand, of a target that is true or not
-        outcome = python_label(parts.rows.classes[1])
+    classes = [python_label(label) for label in parts.rows.classes]
+    if own is None:  # a rule set that was made by hand, of a target that is true or not
+        own = classes[outcome_place(classes)]
+    outcome = own if asked is None else classes[find_class(classes, asked)]
+    if outcome != own and len(classes) > 2:
+        raise InvalidParameter(
+            f"outcome is {asked!r}, and the rule set gives the probability of {own!r} alone; name "
+            "that, or leave it out."
+        )
     y = np.array([[label == outcome] for label in labels], dtype=np.float64)
-    return _Judged(numbers, (outcome,), y, predicted[:, None])
+    # That of the other of two classes is the rest.
+    return _Judged(numbers, (outcome,), y, chances[:, [1 if outcome == own else 0]])
 
 
 # --- measures -------------------------------------------------------------------------------------

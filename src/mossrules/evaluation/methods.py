@@ -33,6 +33,8 @@ from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
 from mossrules.candidates.cut_points import for_parts
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.search import Candidates, resolve_seed
+from mossrules.data.labels import python_label
+from mossrules.data.outcome import outcome_place
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import Table, take_rows, target_name, without
 from mossrules.evaluation.results import FAILED, NAN, MethodFold, Task
@@ -47,6 +49,7 @@ __all__ = [
     "Fold",
     "Method",
     "Source",
+    "check_outcomes",
     "check_prepare",
     "expect_part",
     "fit_options",
@@ -186,6 +189,14 @@ def task_of(methods: Sequence[Method]) -> Task:
     return "classification" if classes else "regression"
 
 
+def check_outcomes(methods: Sequence[Method], classes: AnyArray | None) -> None:
+    """Refuse the outcome of a method that is no class, which would make each of its fits fail."""
+    if classes is None:
+        return
+    for method in methods:
+        outcome_place(classes, getattr(method.estimator, "outcome", None))
+
+
 def check_prepare(prepare: Any, checkpoint: Any) -> None:
     """Refuse what is no transformer; and any, with a record, which cannot recognise it later."""
     if prepare is None:
@@ -272,6 +283,17 @@ class Fold:
         return replace(rows, groups=self.rows.groups[self.rows.origin[self.train]])
 
     @cached_property
+    def _of_first(self) -> Rows:
+        """The same, with the target 1 in the first of two classes and not in the second."""
+        return replace(self.training, known_target=1.0 - self.training.given)
+
+    def _training_of(self, model: Any) -> Rows:
+        """Return the rows to learn from; of two classes, the target is 1 in the model's outcome."""
+        classes = self.source.classes
+        is_second = classes is None or outcome_place(classes, model.outcome) == 1
+        return self.training if is_second else self._of_first
+
+    @cached_property
     def _prepared(self) -> Any:
         """The transformer, fitted to the training rows."""
         train = self.source.take(self.rows.origin[self.train])
@@ -302,8 +324,8 @@ class Fold:
         begun = perf_counter()
         if search is not None:
             classes = self.source.classes
-            labels = {} if classes is None else {"classes": classes}
-            target, rows = self.source.target, self.training
+            labels = {} if classes is None else {"classes": _outcome_last(model, classes)}
+            target, rows = self.source.target, self._training_of(model)
             model.fit_candidates(search.candidates, target=target, rows=rows, **labels)
         else:
             self._fit(model)
@@ -341,15 +363,18 @@ class Fold:
     def _search(self, model: RuleMethod) -> _Search:
         """Return the candidates of a model, found once for all that look for the same."""
         if model.has_own_candidates:
-            return self._timed(lambda: model.find_candidates(self.training))
-        parameters = model.search_parameters()
+            return self._timed(lambda: model.find_candidates(self._training_of(model)))
+        rows, parameters = self._training_of(model), model.search_parameters()
         # A generator need not be hashable. Its method holds it, so the id stays that of one object.
-        key = tuple(
-            (name, value if isinstance(value, int | float | str | tuple) else id(value))
-            for name, value in sorted(parameters.items())
+        key = (
+            rows is self.training,
+            *(
+                (name, value if isinstance(value, int | float | str | tuple) else id(value))
+                for name, value in sorted(parameters.items())
+            ),
         )
         if key not in self._searches:
-            self._searches[key] = self._timed(lambda: find_in_rows(self.training, **parameters))
+            self._searches[key] = self._timed(lambda: find_in_rows(rows, **parameters))
         return self._searches[key]
 
     def _timed(self, find: Any) -> _Search:
@@ -359,7 +384,7 @@ class Fold:
 
     def _fit(self, model: Any) -> None:
         """Fit a method to rows of the table as it was given."""
-        expect_part(model)
+        expect_part(model, self.source.classes)
         X, y = self._seen(self.train), self._target(self.train)
         model.fit(X, y, **fit_options(model, self.rows, self.train))
 
@@ -390,10 +415,22 @@ def fit_options(model: Any, rows: Rows, positions: IntArray) -> dict[str, Any]:
     return told
 
 
-def expect_part(model: Any) -> None:
-    """Tell a method that it is fitted to a part of the rows, where cut points may separate none."""
+def expect_part(model: Any, classes: AnyArray | None) -> None:
+    """Tell a method that it is fitted to a part of the rows, whose classes are these in all.
+
+    Cut points may separate none of them, all parts have the same outcome, and nobody reads them.
+    """
+    if hasattr(model, "tells"):
+        model.tells = False
     if hasattr(model, "cuts"):
         model.set_params(cuts=for_parts(model.cuts))
+    if classes is not None and len(classes) == 2 and getattr(model, "outcome", classes) is None:
+        model.set_params(outcome=python_label(classes[outcome_place(classes)]))
+
+
+def _outcome_last(model: Any, classes: AnyArray) -> AnyArray:
+    """Return two classes, that of the model's outcome last."""
+    return classes if outcome_place(classes, model.outcome) == 1 else classes[::-1]
 
 
 def _names(pool: CandidatePool) -> frozenset[str]:

@@ -110,7 +110,7 @@ class Parts:
             raise TypeError("A fitted model is not fitted again.")
         model = self.method.fresh(self.n_jobs if n_jobs is None else n_jobs)
         if len(train) < len(self.rows.target):
-            expect_part(model)
+            expect_part(model, self.rows.classes)
         told = fit_options(model, self.rows, train)
         model.fit(self.table(train), self.labels(train), **told)
         if getattr(getattr(model, "solution_", None), "status", None) is Status.INTERRUPTED:

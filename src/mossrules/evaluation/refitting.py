@@ -14,6 +14,7 @@ from mossrules._typing import AnyArray, FloatArray
 from mossrules.candidates.search import count_again, resolve_seed
 from mossrules.constraints.compile import check_constraints, directions_of
 from mossrules.data.columns import Label
+from mossrules.data.labels import python_label
 from mossrules.data.rows import Rows
 from mossrules.evaluation.folds import Split
 from mossrules.evaluation.methods import Method, expect_part
@@ -49,6 +50,7 @@ class RefitPlan:
     model: Any
     method: Method
     fitted: Mapping[Label | None, FittedRules]  # by outcome; None is the only one
+    places: Mapping[Label | None, int | None]  # of each outcome among the classes of the rows
     bases: Mapping[Label | None, RuleRows]
     rows: Rows
     splits: Sequence[Split]
@@ -59,16 +61,19 @@ class RefitPlan:
         cls, model: Any, rows: Rows, splits: Sequence[Split], seed: int, n_jobs: int
     ) -> RefitPlan:
         """Return the refits of a model; other rows than those of its fit are refused."""
-        members = getattr(model, "estimators_", None) or {None: model}
-        fitted = {label: member.fitted_ for label, member in members.items()}
-        bases = {label: RuleRows.of(each, rows, label, n_jobs) for label, each in fitted.items()}
+        several = getattr(model, "estimators_", None)
+        fitted = {label: member.fitted_ for label, member in (several or {None: model}).items()}
+        places: dict[Label | None, int | None] = {None: getattr(model, "outcome_place", None)}
+        if several:
+            places = {python_label(label): place for place, label in enumerate(rows.classes)}
+        bases = {k: RuleRows.of(each, rows, places[k], n_jobs) for k, each in fitted.items()}
         again = model.get_params(deep=False)
         again["stability"] = next(iter(fitted.values())).settings.stability
         if again["n_trees"] == "auto":
             grown = max(each.candidates.pool.n_trees for each in fitted.values())
             again["n_trees"] = min(grown, REFIT_TREES)
         method = Method("model", type(model)(**again), resolve_seed(model.random_state))
-        return cls(model, method, fitted, bases, rows, splits, seed)
+        return cls(model, method, fitted, places, bases, rows, splits, seed)
 
     def fresh(self, number: int, n_jobs: int) -> Any:
         """Return the model of a refit, unfitted; a stability that was chosen stays what it was."""
@@ -76,7 +81,7 @@ class RefitPlan:
         if None not in self.fitted:
             chosen = {label: each.settings.stability for label, each in self.fitted.items()}
             model.set_stabilities(chosen)
-        expect_part(model)
+        expect_part(model, self.rows.classes)
         return model
 
     def refit(self, number: int, rows: Rows, n_jobs: int) -> Refit:
@@ -85,7 +90,7 @@ class RefitPlan:
         if getattr(model.solution_, "status", None) is Status.INTERRUPTED:
             raise KeyboardInterrupt  # which a choice takes for a wish to have what there is
         held = {
-            label: effects_again(fitted, rows_of_outcome(rows, label), n_jobs)
+            label: effects_again(fitted, rows_of_outcome(rows, self.places[label]), n_jobs)
             for label, fitted in self.fitted.items()
         }
         return Refit(model.rules_, held)

@@ -10,7 +10,6 @@ import numpy as np
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.candidates.search import count_again
-from mossrules.data.columns import Label
 from mossrules.data.labels import python_label
 from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter
@@ -32,9 +31,12 @@ class RuleRows:
     approved: BoolArray  # rules that the model was asked to stay near
 
     @classmethod
-    def of(cls, fitted: FittedRules, given: Rows, label: Label | None, n_jobs: int) -> RuleRows:
-        """Count the rows of each rule, and what is observed on them."""
-        rows, known = rows_of_outcome(given, label), fitted.candidates.statistics
+    def of(cls, fitted: FittedRules, given: Rows, place: int | None, n_jobs: int) -> RuleRows:
+        """Count the rows of each rule, and what is observed on them.
+
+        `place` is that of the outcome among the classes; None where the target is a number.
+        """
+        rows, known = rows_of_outcome(given, place), fitted.candidates.statistics
         _check_size(fitted, rows)
         if len(fitted.rules) == 0:
             nothing = np.empty(0, np.int64)
@@ -44,7 +46,7 @@ class RuleRows:
         _check_rules(fitted, statistics)
         if given.class_weight is not None:
             # What is observed does not depend on how much a class counts in the fit.
-            rows = rows_of_outcome(replace(given, class_weight=None), label)
+            rows = rows_of_outcome(replace(given, class_weight=None), place)
             seen = counted = count(rows).statistics
         if rows.is_weighted:  # numbers of rows, beside shares and means of their weight
             there = None if rows.sample_weight is None else (rows.sample_weight > 0).astype(float)
@@ -116,14 +118,9 @@ def _means(statistics: Statistics) -> FloatArray:
     return statistics.target_mean + statistics.target_scale * statistics.values
 
 
-def rows_of_outcome(rows: Rows, label: Label | None) -> Rows:
-    """Return rows with the target of one outcome."""
-    if rows.classes is None:
-        return rows
-    if label is None:
-        return rows.one_vs_rest(1)
-    labels = [python_label(each) for each in rows.classes]
-    return rows.one_vs_rest(labels.index(label))
+def rows_of_outcome(rows: Rows, place: int | None) -> Rows:
+    """Return rows with the target of the class of a position; None where it is a number."""
+    return rows if place is None else rows.one_vs_rest(place)
 
 
 def places_of(fitted: FittedRules) -> list[int]:

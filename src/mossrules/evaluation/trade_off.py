@@ -15,13 +15,15 @@ from mossrules._common import Clock, cached_property, check_listener, check_numb
 from mossrules._typing import FloatArray
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import Candidates, numbering_of, resolve_seed
+from mossrules.data.columns import Label
 from mossrules.data.labels import python_label
+from mossrules.data.outcome import outcome_place
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import Table, take_rows
 from mossrules.evaluation.agreement import SAME_ROWS, Identity, check_identity
 from mossrules.evaluation.folds import FoldRun, Listener, Split, split_rows
 from mossrules.evaluation.frontier_evaluation import FoldPoint, FrontierEvaluation
-from mossrules.exceptions import InvalidParameter, UnsupportedType
+from mossrules.exceptions import UnsupportedType
 from mossrules.frontier import FrontierProgress
 from mossrules.learning.fit import Settings, build_problem, find_in_rows, rule_set_of, solve_floors
 from mossrules.learning.log_loss import LogLoss
@@ -55,7 +57,7 @@ def evaluate_frontier(
     n_jobs: int | None = None,
     progress: Listener | None = None,
     verbose: bool = False,
-) -> FrontierEvaluation:
+) -> Any:
     """Cross-validate the trade-off: R2 and the recurrence of the rules, at each of its points.
 
     On each fold, candidates are found once, and the choices at all points share one search.
@@ -67,7 +69,7 @@ def evaluate_frontier(
 
     Parameters
     ----------
-    estimator : MossRegressor, or MossClassifier for two classes
+    estimator : MossRegressor or MossClassifier
         Its `stability` is not used, and it is not fitted. For classes, `r2` is the share of the
         log-loss that is explained, and `error` the log-loss.
     X, y, sample_weight, groups : as in `MossRegressor.fit`
@@ -86,9 +88,9 @@ def evaluate_frontier(
     gap : float, default=0.01
         Largest optimality gap of each rule set.
     time_limit : float, optional
-        Seconds for all folds together, from the first choice on, beside those that the estimator
-        allows each choice. Choices that run out of either have the best rule set found so far, and
-        count as `stopped`.
+        Seconds for all folds (and classes) together, from the first choice on, beside those that
+        the estimator allows each choice. Choices that run out of either have the best rule set
+        found so far, and count as `stopped`.
     n_jobs : int or None, default=None
         Threads, over folds first; None uses all cores. The result does not depend on it, unless
         the time is over.
@@ -96,6 +98,11 @@ def evaluate_frontier(
         Called with an `EvaluationProgress` after each step.
     verbose
         Whether to show a line of progress in the terminal.
+
+    Returns
+    -------
+    FrontierEvaluation
+        Of more than two classes, a dict with that of each against all others.
 
     Examples
     --------
@@ -121,37 +128,48 @@ def evaluate_frontier(
     check_number("gap", gap, minimum=0.0)
     estimator.check_parameters()
     shares = read_shares(points, estimator.settings().floor)
-    settings, rows = _read_rows(estimator, X, y, sample_weight, groups)
-    rows = rows.numbered(numbering_of(settings.search.get("generator")))  # which folds go by too
-    return cross_validate(
-        settings.but(gap=gap, n_jobs=n_jobs),
-        rows,
-        split_rows(rows, cv, stratify=isinstance(settings.objective, LogLoss)),
-        shares,
-        time_limit=time_limit,
-        identity=identity,
-        overlap=overlap,
-        progress=progress,
-        verbose=verbose,
-    )
+    found: dict[Label | None, FrontierEvaluation] = {}
+    asked = _read_rows(estimator, X, y, sample_weight, groups)
+    for number, (label, (settings, given)) in enumerate(asked.items()):
+        seconds = None if time_limit is None else max(SOON, time_limit / (len(asked) - number))
+        # Folds go by the numbers of rows too.
+        rows = given.numbered(numbering_of(settings.search.get("generator")))
+        found[label] = cross_validate(
+            settings.but(gap=gap, n_jobs=n_jobs),
+            rows,
+            split_rows(rows, cv, stratify=isinstance(settings.objective, LogLoss)),
+            shares,
+            time_limit=seconds,
+            identity=identity,
+            overlap=overlap,
+            progress=progress,
+            verbose=verbose,
+        )
+        if time_limit is not None:
+            time_limit = max(SOON, time_limit - found[label].seconds)
+    if None in found:
+        return found[None]
+    return {label: each for label, each in found.items() if label is not None}
 
 
 def _read_rows(
     estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any
-) -> tuple[Settings, Rows]:
-    """Return the settings of a fit, and the rows to learn from and to test on."""
+) -> dict[Label | None, tuple[Settings, Rows]]:
+    """Return the settings of a fit and the rows for it, by class where there are several."""
     settings = estimator.settings()
     if not isinstance(settings.objective, LogLoss):
-        return settings, read_rows(X, y, sample_weight, groups, whole=True)
+        return {None: (settings, read_rows(X, y, sample_weight, groups, whole=True))}
     how = {"of_classes": True, "class_weight": estimator.class_weight, "whole": True}
     rows = read_rows(X, y, sample_weight, groups, **how)
-    if len(rows.classes) != 2:
-        raise InvalidParameter(
-            f"y has {len(rows.classes)} classes, each of which has a trade-off of its own; "
-            "pass whether a row is of one of them."
-        )
-    outcome = replace(settings.objective, outcome=python_label(rows.classes[1]))
-    return settings.but(objective=outcome), rows.one_vs_rest(1)
+    place = outcome_place(rows.classes, estimator.outcome)
+    labels = [python_label(label) for label in rows.classes]
+    if len(labels) > 2:
+        return {
+            label: (estimator.member(label).settings(), rows.one_vs_rest(number))
+            for number, label in enumerate(labels)
+        }
+    outcome = replace(settings.objective, outcome=labels[place], events=None)
+    return {None: (settings.but(objective=outcome), rows.one_vs_rest(place))}
 
 
 def cross_validate(

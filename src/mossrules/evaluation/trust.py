@@ -51,6 +51,12 @@ class FoundRules:
         """Return the rules of a rule set, with the rows of a table on which they hold."""
         return cls(key_of_each(rules, "thresholds"), rules.holds(table), np.array(rules.weights))
 
+    def times(self, sign: float) -> FoundRules:
+        """Return the same rules for the other of two classes, or for the same one."""
+        if self.effects is None:
+            return self
+        return FoundRules(self.keys, self.holds, sign * self.effects)
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:

@@ -39,6 +39,7 @@ from mossrules.learning.tidy import (
     with_approved,
 )
 from mossrules.model.calibration import Calibration
+from mossrules.model.events import Events
 from mossrules.model.ruleset import RuleSet
 from mossrules.solver.problems.logistic import GAMMA_INFORMATION, LogisticProblem
 
@@ -53,6 +54,7 @@ __all__ = [
     "LogLoss",
     "LogOdds",
     "best_log_odds",
+    "events_of",
     "refit_log_odds",
     "share_log_odds",
     "training_explained",
@@ -80,6 +82,7 @@ class LogLoss(Objective):
 
     outcome: Label | None
     calibrated: bool = False
+    events: Events | None = None  # of weighted rows; others are counted by their weight
 
     needs_patterns = True
 
@@ -142,6 +145,7 @@ class LogLoss(Objective):
             link="logit",
             outcome=self.outcome,
             calibration=calibration,
+            events=self.events or events_of(candidates),
         )
 
     def _log_odds(
@@ -320,6 +324,13 @@ def log_odds_of(
     left = np.maximum(1.0 - g * curvature, 1e-3)
     left_out = np.stack([eta - g * (1.0 - p) / left, eta + g * p / left])
     return LogOdds(weights, intercept, left_out, rows)
+
+
+def events_of(candidates: Candidates) -> Events:
+    """Return how many rows have the outcome, by their weight."""
+    n = round(candidates.statistics.n)
+    with_outcome = round(candidates.statistics.n * candidates.statistics.target_mean)
+    return Events(with_outcome, n - with_outcome)
 
 
 def share_log_odds(share: float, n: float) -> float:

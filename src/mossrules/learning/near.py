@@ -104,9 +104,10 @@ def approved_rules(
         model = _of_class(model, outcome, several=several)
     elif outcome is not None and (several or str(model.outcome) not in ("None", str(outcome))):
         classes = "one of several classes" if several else f"{outcome!r}"
+        other = "" if several else f", or set outcome to {model.outcome!r} if that is one of them"
         raise InvalidParameter(
             f"near is for the class {model.outcome!r}, and the rules here are for {classes}; pass "
-            "an approved model of the same classes."
+            f"an approved model of the same classes{other}."
         )
     return ApprovedRules(model.rules, model.binning)
 

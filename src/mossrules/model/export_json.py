@@ -25,6 +25,7 @@ from mossrules.checkpoint import parse_document, refuse_damage
 from mossrules.data.columns import Kind, Label
 from mossrules.exceptions import InvalidFile, MossError
 from mossrules.model.calibration import Calibration
+from mossrules.model.events import Events
 from mossrules.model.json_schema import ruleset_schema, violation
 from mossrules.model.track_record import TrackRecord
 from mossrules.model.values import sorted_labels
@@ -104,6 +105,7 @@ def from_json(cls: type[RuleSet], text: str | bytes) -> RuleSet:
             outcome=_read_outcome(content.get("outcome")),
             calibration=_read_calibration(content.get("calibration")),
             track_record=_read_record(content.get("track_record")),
+            events=_read_events(content.get("events")),
         )
     except MossError as reason:
         brief = str(reason).rstrip(".")[:200]
@@ -151,6 +153,7 @@ def _write_link(ruleset: RuleSet) -> dict[str, Any]:
         "link": ruleset.link,
         "outcome": None if outcome is None else _write_label(outcome),
         **_write_calibration(ruleset.calibration),
+        **({} if ruleset.events is None else {"events": ruleset.events._asdict()}),
     }
 
 
@@ -165,6 +168,10 @@ def _read_calibration(content: Mapping[str, Any] | None) -> Calibration | None:
     if content is None:
         return None
     return Calibration(tuple(content["positives"]), tuple(content["negatives"]))
+
+
+def _read_events(content: Mapping[str, Any] | None) -> Events | None:
+    return None if content is None else Events(content["outcome"], content["others"])
 
 
 def _read_record(content: Mapping[str, Any] | None) -> TrackRecord | None:

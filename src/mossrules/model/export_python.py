@@ -19,7 +19,7 @@ from mossrules.candidates.thresholds import readable
 from mossrules.data.columns import NUMBERS, Kind
 from mossrules.data.values import Label, families_of
 from mossrules.exceptions import InvalidParameter
-from mossrules.model.export_text import one_line
+from mossrules.model.export_text import event_text, one_line
 from mossrules.model.values import Interval, Test, sorted_labels, value_test
 
 if TYPE_CHECKING:
@@ -94,7 +94,10 @@ def to_python(ruleset: RuleSet, name: str) -> str:
     columns = ruleset.binning.columns
     variables = {column.name: f"v{number}" for number, column in enumerate(columns)}
     is_probability = ruleset.link == "logit"
-    what = "the probability" if is_probability else "the prediction"
+    what = "the prediction"
+    if is_probability:
+        event = event_text(ruleset.target, ruleset.outcome)
+        what = _in_docstring(f"the probability of {event}")
     parts = [HEAD.format(name=name, what=what)]
     if columns:
         parts.append(IS_MISSING)
@@ -115,6 +118,11 @@ def to_python(ruleset: RuleSet, name: str) -> str:
         holds = " and ".join(_test(test, variables[test.feature]) for test in tests)
         parts.append(f"    # {one_line(text)}\n    if {holds}:\n        total += {weight!r}\n")
     return "".join([*parts, PROBABILITY if is_probability else "    return total\n"])
+
+
+def _in_docstring(text: str) -> str:
+    """Return text that stays what it is in a docstring."""
+    return one_line(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def classes_to_python(by_class: Mapping[Label, RuleSet], name: str, minimum: float) -> str:

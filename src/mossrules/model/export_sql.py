@@ -29,6 +29,7 @@ from mossrules.candidates.rules import Levels, Rule
 from mossrules.candidates.thresholds import readable
 from mossrules.data.columns import Kind, Label
 from mossrules.exceptions import InvalidParameter
+from mossrules.model.export_text import probability_name
 from mossrules.model.values import Interval, boolean_levels, sorted_labels, value_test
 
 if TYPE_CHECKING:
@@ -70,7 +71,9 @@ def to_sql(
     if table is None:
         return expression
     selected = [_quoted(name, syntax) for name in keep]
-    column = "probability" if is_probability else "prediction"
+    column = "prediction"
+    if is_probability:
+        column = probability_name(ruleset.target, ruleset.outcome)
     selected.append(f"{expression} AS {_quoted(column, syntax)}")
     return f"SELECT {', '.join(selected)}\nFROM {_table_name(table, syntax)}"
 
@@ -78,7 +81,7 @@ def to_sql(
 def classes_to_sql(
     by_class: Mapping[Label, RuleSet], table: str | Sequence[str], dialect: str, keep: Sequence[str]
 ) -> str:
-    """Return a SELECT with a column `probability of <class>` for each class.
+    """Return a SELECT with a column such as `P(species=setosa)` for each class.
 
     Probabilities of single classes are columns of an inner query, so that each is computed once and
     not again in the sum that all of them are divided by.
@@ -94,8 +97,9 @@ def classes_to_sql(
     ]
     total = " + ".join(alone)
     outer = [
-        f"{name} / ({total}) AS {_quoted(f'probability of {label}', syntax)}"
-        for label, name in zip(by_class, alone, strict=True)
+        f"{name} / ({total}) AS "
+        + _quoted(probability_name(ruleset.target, ruleset.outcome), syntax)
+        for ruleset, name in zip(by_class.values(), alone, strict=True)
     ]
     source = f"SELECT {', '.join([*kept, *inner])}\nFROM {_table_name(table, syntax)}"
     return f"SELECT {', '.join([*kept, *outer])}\nFROM (\n{source}\n) AS {_quoted('t', syntax)}"

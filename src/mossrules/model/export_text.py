@@ -16,6 +16,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mossrules.data.columns import Label
+from mossrules.model.events import few_events_sentence
 
 if TYPE_CHECKING:
     from mossrules.model.ruleset import RuleSet
@@ -26,12 +27,14 @@ __all__ = [
     "Row",
     "code_cell",
     "event_text",
+    "few_events",
     "format_amounts",
     "header",
     "notes",
     "notes_on_record",
     "one_line",
     "predicted",
+    "probability_name",
     "sum_in_words",
     "table_rows",
     "to_html",
@@ -64,6 +67,13 @@ def event_text(target: str | None, outcome: Label | None) -> str:
     if outcome is None:
         return "the outcome" if target is None else target
     return f"{outcome}" if target is None else f"{target} = {outcome}"
+
+
+def probability_name(target: str | None, outcome: Label | None) -> str:
+    """Return the name of a column of probabilities, such as P(status=case)."""
+    if outcome is None:
+        return "probability"
+    return one_line(f"P({outcome})" if target is None else f"P({target}={outcome})")
 
 
 def predicted(ruleset: RuleSet) -> str:
@@ -160,8 +170,21 @@ def notes(ruleset: RuleSet) -> list[str]:
     lines = []
     if ruleset.link == "logit":
         lines.append("The probability is 1 / (1 + exp(-log-odds)).")
+        few = few_events(ruleset)
+        lines += [] if few is None else [few]
     record = ruleset.track_record
     return lines if record is None else lines + notes_on_record(record)
+
+
+def few_events(ruleset: RuleSet) -> str | None:
+    """Return a warning where training rows with the outcome are few for so many rules."""
+    event = one_line(event_text(ruleset.target, ruleset.outcome))
+    return few_events_sentence(ruleset, event)
+
+
+def _shows_notes(ruleset: RuleSet) -> bool:
+    """Whether a table that is part of a text needs the sentences below it."""
+    return ruleset.track_record is not None or few_events(ruleset) is not None
 
 
 def notes_on_record(record: TrackRecord) -> list[str]:
@@ -203,11 +226,13 @@ def to_text(ruleset: RuleSet) -> str:
 def to_markdown(ruleset: RuleSet) -> str:
     """Return a table in GitHub's Markdown; rules are code, so nothing in them is markup."""
     titles = header(ruleset)
-    lines = [f"| {' | '.join(titles)} |", f"{'|---:' * (len(titles) - 1)}|:---|"]
+    event = code_cell(one_line(event_text(ruleset.target, ruleset.outcome)))
+    lines = [f"Log-odds of {event}:", ""] if ruleset.outcome is not None else []
+    lines += [f"| {' | '.join(titles)} |", f"{'|---:' * (len(titles) - 1)}|:---|"]
     lines += [
         f"| {' | '.join(row.numbers)} | {code_cell(row.rule)} |" for row in table_rows(ruleset)
     ]
-    if ruleset.track_record is not None:
+    if _shows_notes(ruleset):
         lines += ["", *notes(ruleset)]
     return "\n".join(lines)
 
@@ -252,7 +277,8 @@ LATEX_SPECIAL = re.compile(r"[<>]=|[\\{}$&#%_~^|<>]| (?= |$)|^ |([-',])(?=\1)|[`
 def to_latex(ruleset: RuleSet) -> str:
     r"""Return a tabular; the document needs \usepackage{booktabs}."""
     titles = header(ruleset)
-    lines = [
+    lines = [f"% {predicted(ruleset)}"] if ruleset.outcome is not None else []
+    lines += [
         rf"\begin{{tabular}}{{{'r' * (len(titles) - 1)}l}}",
         r"\toprule",
         " & ".join(map(_latex, titles)) + r" \\",
@@ -263,7 +289,7 @@ def to_latex(ruleset: RuleSet) -> str:
         cells = [*map(_latex, (*row.numbers, row.rule))]
         cells[place] = f"${row.numbers[place]}$"
         lines.append(" & ".join(cells) + r" \\")
-    comments = [f"% {note}" for note in notes(ruleset)] if ruleset.track_record else []
+    comments = [f"% {note}" for note in notes(ruleset)] if _shows_notes(ruleset) else []
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *comments])
 
 
@@ -288,7 +314,7 @@ def to_html(ruleset: RuleSet) -> str:
     return (
         f"<table><caption>{escape(sum_in_words(ruleset))}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        + (below if ruleset.track_record else "")
+        + (below if _shows_notes(ruleset) else "")
     )
 
 

@@ -25,6 +25,7 @@ from mossrules.data.columns import Label
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.calibration import Calibration, ThresholdPerformance
+from mossrules.model.events import Events
 from mossrules.model.explanation import Explanation, Link, inverse_link
 from mossrules.model.export_json import from_json, to_json
 from mossrules.model.export_python import to_python
@@ -80,6 +81,8 @@ class RuleSet:
         With "logit", the class whose probability is predicted.
     calibration
         With "logit", training rows by their prediction and by their outcome.
+    events
+        With "logit", how many training rows have the outcome and how many have not.
     track_record
         How often each rule was found when the analysis was repeated, where that was measured.
 
@@ -110,9 +113,10 @@ class RuleSet:
     outcome: Label | None = None
     calibration: Calibration | None = None
     track_record: TrackRecord | None = None
+    events: Events | None = None
 
     def __post_init__(self) -> None:
-        _check_link(self.link, self.outcome, self.calibration)
+        _check_link(self.link, self.outcome, self.calibration, self.events)
         rules = tuple(self.rules)
         # Adding 0.0 makes 0.0 of -0.0: a sum has none, and exports would write "-0.0".
         weights = _numbers("weights", self.weights, len(rules)) + 0.0
@@ -155,6 +159,7 @@ class RuleSet:
         link: Link = "identity",
         outcome: Label | None = None,
         calibration: Calibration | None = None,
+        events: Events | None = None,
     ) -> RuleSet:
         """Return the rules at some positions of the candidates, with weights in target units.
 
@@ -168,7 +173,7 @@ class RuleSet:
             Of `find_candidates`, or of an estimator.
         positions, weights
             Of the chosen rules, as in `Solution.support`, and their effects.
-        intercept, target, link, outcome, calibration
+        intercept, target, link, outcome, calibration, events
             As in `RuleSet`.
         """
         chosen = [int(position) for position in positions]
@@ -189,6 +194,7 @@ class RuleSet:
             link=link,
             outcome=outcome,
             calibration=calibration,
+            events=events,
         )
 
     # --- as a collection of rules ---------------------------------------------------------------
@@ -202,6 +208,16 @@ class RuleSet:
     def texts(self) -> list[str]:
         """The rules in the user's units."""
         return [rule.text(self.binning) for rule in self.rules]
+
+    @property
+    def events_per_rule(self) -> float | None:
+        """Training rows of the rarer class for each rule; None where that is not known.
+
+        Below 10, effects are unreliable: see docs/classification.md.
+        """
+        if self.events is None or not self.rules:
+            return None
+        return self.events.rarer / len(self.rules)
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -225,7 +241,7 @@ class RuleSet:
         fields = (self.rules, self.weights, self.intercept, self.binning, self.columns)
         shares = (self.support, self.proportion)
         link = (self.target, self.link, self.outcome, self.calibration)
-        return RuleSet, (*fields, *shares, *link, self.track_record)
+        return RuleSet, (*fields, *shares, *link, self.track_record, self.events)
 
     # --- predictions ----------------------------------------------------------------------------
 
@@ -423,7 +439,7 @@ class RuleSet:
 # --- checks -------------------------------------------------------------------------------------
 
 
-def _check_link(link: str, outcome: object, calibration: object) -> None:
+def _check_link(link: str, outcome: object, calibration: object, events: object) -> None:
     if link not in get_args(Link):
         raise InvalidParameter(f"link is {link!r}; choose 'identity' or 'logit'.")
     if outcome is not None and (link != "logit" or not isinstance(outcome, Label)):
@@ -432,6 +448,8 @@ def _check_link(link: str, outcome: object, calibration: object) -> None:
         )
     if calibration is not None and not (link == "logit" and isinstance(calibration, Calibration)):
         raise InvalidParameter("calibration must be a Calibration, with link='logit' only.")
+    if events is not None and not (link == "logit" and isinstance(events, Events)):
+        raise InvalidParameter("events must be Events, with link='logit' only.")
 
 
 def _check_record(record: TrackRecord, ruleset: RuleSet, weights: FloatArray) -> None:

@@ -133,7 +133,7 @@ class RuleSets(Mapping[Label, RuleSet]):
     def to_sql(
         self, table: str | Sequence[str], dialect: str = "ansi", *, keep: Sequence[str] = ()
     ) -> str:
-        """Return a SELECT with a column `probability of <class>` for each class.
+        """Return a SELECT with a column such as `P(species=setosa)` for each class.
 
         Parameters
         ----------

@@ -46,7 +46,8 @@ from mossrules.exceptions import InvalidParameter, UnsupportedType
 from mossrules.frontier import Frontier, FrontierPoint
 from mossrules.learning.stability_levels import read_shares
 from mossrules.model import RuleSet
-from mossrules.model.export_text import event_text, one_line
+from mossrules.model.events import events_sentence
+from mossrules.model.export_text import event_text, few_events, one_line
 from mossrules.model.values import Interval, sorted_labels, value_test
 from mossrules.progress import StageListener
 from mossrules.solver import Solution
@@ -84,7 +85,7 @@ def collect(
     Parameters
     ----------
     model
-        A fitted MossRegressor, or MossClassifier of two classes.
+        A fitted MossRegressor, or MossClassifier of two classes; the report is of its outcome.
     X, y, sample_weight, groups
         The rows it was fitted to, as in `MossRegressor.fit`. Without them the report has neither a
         summary of the data nor a cross-validation.
@@ -153,8 +154,8 @@ def collect(
     # are in many points and their texts are long.
     rules = list(dict.fromkeys(rule for rule_set in rule_sets for rule in rule_set.rules))
     table = None if X is None else split_column(X, y)[0]
-    classes = isinstance(model, MossClassifier)
-    seen = None if X is None else SeenRows.of(X, y, sample_weight, of_classes=classes)
+    place = model.outcome_place if isinstance(model, MossClassifier) else None
+    seen = None if X is None else SeenRows.of(X, y, sample_weight, place)
     scores = _training_scores(model, rule_sets, seen)
     data = ReportData(
         title=title or _title(own),
@@ -173,7 +174,7 @@ def collect(
         ],
         chosen=solutions.index(model.solution_),
         knee=solutions.index(frontier.knee()) if len(frontier) > 2 else None,
-        target_summary=_target(model, X, y),
+        target_summary=_target(model, own, X, y, seen),
         baselines=baselines,
         floor=model.floor,
         identity=identity,
@@ -313,10 +314,18 @@ def _columns(model: Moss, table: Table | None, rules: Sequence[Rule]) -> list[Co
     ]
 
 
-def _target(model: Moss, X: Any, y: Any) -> TargetSummary:
+def _target(model: Moss, own: RuleSet, X: Any, y: Any, seen: SeenRows | None) -> TargetSummary:
     statistics = model.candidates_.statistics
     if isinstance(model, MossClassifier):
-        return TargetSummary("class", share=statistics.target_mean)
+        auc, balanced = (None, None) if seen is None else seen.discrimination(own)
+        return TargetSummary(
+            "class",
+            share=statistics.target_mean,
+            events=events_sentence(own, one_line(event_text(own.target, own.outcome))),
+            few_events=few_events(own),
+            auc=auc,
+            balanced_accuracy=balanced,
+        )
     summary = TargetSummary("number", statistics.target_mean, statistics.target_scale)
     if X is None:
         return summary
@@ -352,9 +361,10 @@ class _Folds:
     def evaluate(self, model: Moss, shares: Sequence[float], gap: float) -> FrontierEvaluation:
         """Return how well each point does on rows that its rules were not made from."""
         listen = self._listener("cross-validating the trade-off")
-        return evaluate_frontier(
+        found: FrontierEvaluation = evaluate_frontier(
             model, self.X, self.y, points=shares, gap=gap, progress=listen, **self.options
         )
+        return found
 
     def compare(
         self, model: Moss, methods: Methods, evaluation: FrontierEvaluation

@@ -138,6 +138,10 @@ class TargetSummary:
     deviation: float | None = None
     quantiles: tuple[float, ...] | None = None
     share: float | None = None  # of the rows that have the class
+    events: str | None = None  # how many rows that is for each rule
+    few_events: str | None = None  # a warning, where they are few
+    auc: float | None = None  # of the fitted model on these rows
+    balanced_accuracy: float | None = None  # likewise, at a probability of one half
 
 
 # --- points -------------------------------------------------------------------------------------

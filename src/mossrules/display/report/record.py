@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from mossrules._common import check_integer
 from mossrules._typing import BoolArray, FloatArray
@@ -101,16 +102,14 @@ class SeenRows:
     of_classes: bool
 
     @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any, *, of_classes: bool) -> SeenRows:
-        """Return the rows of a fit."""
+    def of(cls, X: Any, y: Any, sample_weight: Any, outcome_place: int | None) -> SeenRows:
+        """Return the rows of a fit; of classes, the outcome is at a place among them."""
         table, column = split_column(X, y)
         weights = read_weights(sample_weight, table.n_rows)
-        if of_classes:
-            # The second class is the one whose probability is given.
-            target = (read_labels(column, table.n_rows)[1] == 1).astype(np.float64)
-        else:
-            target = finite_numbers(column, 0, table.n_rows)
-        return cls(table, target, weights, of_classes)
+        if outcome_place is None:
+            return cls(table, finite_numbers(column, 0, table.n_rows), weights, of_classes=False)
+        occurred = read_labels(column, table.n_rows)[1] == outcome_place
+        return cls(table, occurred.astype(np.float64), weights, of_classes=True)
 
     @property
     def repetitions(self) -> int | None:
@@ -118,6 +117,14 @@ class SeenRows:
         if self.weights is None or not are_repetitions(self.weights):
             return None
         return round(float(self.weights.sum()))
+
+    def discrimination(self, rules: RuleSet) -> tuple[float, float]:
+        """Return the AUC of the predictions, and the balanced accuracy of those above one half."""
+        predicted, weights = rules.predict(self.table), self.weights
+        return (
+            float(roc_auc_score(self.target, predicted, sample_weight=weights)),
+            float(balanced_accuracy_score(self.target, predicted > 0.5, sample_weight=weights)),
+        )
 
     def observed(self, rule_sets: Sequence[RuleSet]) -> Mapping[Rule, Observed]:
         """Return what is observed where each rule holds; rules are the same in all sets."""
