@@ -179,8 +179,9 @@ def predictions(source: Source, seed: int) -> Covered:
 def measures(source: Source, seed: int) -> Covered:
     """Return whether intervals of measures contain those of the population, of the same model.
 
-    On new rows the truth is that of the model at hand; of cross-validation, that of the models of
-    the folds, on average: what its estimate is one of.
+    The truth is that of the model at hand, which is fitted to all rows of the sample. On new rows
+    it is the very one that is measured. Folds measure models of four fifths of the rows instead,
+    so that their intervals cover it less often: this is what a reader of them has to know.
     """
     X, y, groups = source.sample(seed)
     model = model_of(classes=source.classes, seed=seed).fit(X, y)

@@ -244,7 +244,7 @@ def test_what_is_printed_and_written_says_the_same(ill):
     weighted = performance(REGRESSOR, X, ROWS["cost"], cv=3, sample_weight=times)
     repeated = performance(REGRESSOR, X.iloc[rows], ROWS["cost"].iloc[rows], cv=3)
     note = "The weights are whole numbers and count as repetitions: 120 rows of the table stand"
-    assert str(weighted) == f"{repeated}\n\n{note} for 180."
+    assert str(weighted) == f"{repeated}\n{note} for 180."
 
 
 @pytest.mark.parametrize(

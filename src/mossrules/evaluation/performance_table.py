@@ -215,6 +215,9 @@ class Performance:
         yield from ["", *remarks] if remarks else []
 
     def _remarks(self) -> Iterator[str]:
+        if self.folds is not None:  # research/studies/coverage.py measures how much too narrow
+            yield "Folds measure the method, by models of parts of the rows."
+            yield "For one fitted model these intervals are too narrow: measure it on new rows."
         if self.task == "classification":
             yield (
                 "Sensitivity, specificity and predictive values are of flagging rows whose "
