@@ -33,13 +33,12 @@ from mossrules.frontier.points import (
     point_to_dict,
 )
 from mossrules.solver.problems.selection import FloorKind, SelectionProblem
+from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Solution
 
 __all__ = ["Frontier", "frontier_from_json", "frontier_to_json"]
 
-# Losses that are relatively closer than this count as equal: the same rules, summed up in another
-# order, must not make two points.
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # of a share times the largest stability score
 # Of the text, not of the code: what was written earlier can be read.
 KEYS = {"max_stability": "largest_stability"}
 
@@ -106,10 +105,12 @@ class Frontier:
     def points(self) -> list[Solution]:
         """Solutions that no other beats in both objectives, the most stable first."""
         best: list[Solution] = []
+        # The same rules, summed up in another order, must not make two points.
+        rounding = Problem.precision * self.null_loss
         solutions = [entry.solution for entry in self.entries if entry.solution.has_selection]
         # From the most stable down, a solution is on the frontier if none before it has less loss.
         for solution in sorted(solutions, key=lambda one: (-one.stability, one.loss)):
-            if not best or solution.loss < best[-1].loss * (1.0 - ROUNDING):
+            if not best or solution.loss < best[-1].loss - rounding:
                 best.append(solution)
         return best
 

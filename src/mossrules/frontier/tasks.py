@@ -28,7 +28,7 @@ from mossrules.frontier.checkpoint import Checkpoint
 from mossrules.frontier.points import FrontierPoint
 from mossrules.solver.cutting_plane.loop import CutPool
 from mossrules.solver.methods import solve
-from mossrules.solver.options import Method, Options, relative_gap
+from mossrules.solver.options import Method, Options
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Report, Solution, Status
@@ -40,7 +40,6 @@ __all__ = ["Budget", "Ledger", "Task", "Tasks", "share_bounds"]
 # would depend on them.
 PARTS = 4
 EACH_GROUP = 8  # floors on each rule that are solved in turn: fixed as well
-ROUNDING = 1e-9  # a search that stops at the gap asked for may be this much above it
 # Floors that a walk is taken to have left, when it asks for its share of the time: nobody knows how
 # many there will be.
 FLOORS_LEFT = 8
@@ -73,10 +72,10 @@ class Ledger:
         lower = [solution for at, solution in self.solutions.items() if at <= floor]
         return max((solution.bound for solution in lower), default=0.0)
 
-    def proven(self, floor: int, gap: float) -> bool:
+    def proven(self, problem: SelectionProblem, floor: int, gap: float) -> bool:
         """Tell whether what is known of other floors proves the gap at this one."""
         best = self.best_at(floor)
-        return best is not None and relative_gap(best.loss, self.bound_at(floor)) <= gap + ROUNDING
+        return best is not None and problem.is_proven(best.loss, self.bound_at(floor), gap)
 
 
 @dataclass
@@ -183,7 +182,7 @@ class Tasks:
         if not self.reuse:
             ledger, cuts = Ledger(), CutPool()
         best, bound = ledger.best_at(floor), ledger.bound_at(floor)
-        proven = ledger.proven(floor, self.options.gap)
+        proven = ledger.proven(problem, floor, self.options.gap)
         if best is not None and (proven or self.budget.is_spent):
             status = Status.OPTIMAL if proven else Status.TIME_LIMIT
             reason = "a selection from a higher floor and a bound from a lower one"
@@ -295,7 +294,7 @@ def _improve(
     if best is None or (best.loss >= own.loss and bound <= own.bound):
         return entry
     better = best if best.loss < own.loss else own
-    solved = relative_gap(better.loss, bound) <= gap + ROUNDING
+    solved = problem.is_proven(better.loss, bound, gap)
     # A heuristic method claims no proof, so its points never turn OPTIMAL by what others know.
     status = Status.OPTIMAL if solved and own.status is not Status.HEURISTIC else own.status
     solution = Solution.of(

@@ -127,7 +127,7 @@ class Solution:
             stability=problem.stability(support),
             # Recomputed, the loss may be a rounding error below what the search has proven, which
             # must not look like a contradiction. 0 in place of NaN too: no loss is negative.
-            bound=min(max(0.0, bound), loss),
+            bound=min(max(0.0, problem.safe_bound(bound)), loss),
             status=status,
             report=report,
             dual=dual,

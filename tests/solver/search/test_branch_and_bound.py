@@ -15,7 +15,7 @@ from mossrules.solver.result import Status
 from mossrules.solver.search import branch_and_bound, instance
 from mossrules.solver.search.branch_and_bound import Root, SquaredTree, solve_by_branch_and_bound
 from mossrules.solver.search.instance import Instance, first_selection
-from mossrules.solver.search.state import ROUNDING, Incumbent
+from mossrules.solver.search.state import Incumbent
 from support.cases import floored, hard_problem, mixed_problem, swap_nothing, wild_problem
 from support.oracles import brute_force
 
@@ -26,7 +26,7 @@ def run(problem, *, start=None, method=solve_by_branch_and_bound, clock=None, **
     return method(problem, options, clock=clock or Clock(options.time_limit), start=start)
 
 
-def assert_optimal(problem, outcome, *, rounding=ROUNDING, gap=0.0):
+def assert_optimal(problem, outcome, *, rounding=Problem.precision, gap=0.0):
     """Check an outcome against brute force: feasible, within the gap, bound not too high."""
     best, _ = brute_force(problem)
     slack = rounding * problem.statistics.yy / 2
@@ -137,7 +137,7 @@ def test_what_the_root_takes_away_is_accounted_for(monkeypatch, gap):
         tree = SquaredTree.of([root], options, [0.0])
         left, kept = tree.instance, tree.instance.rules[tree.instance.decision == IN]
         n_open = sum(each.sizes[0] for each in tree.trees)
-        least = min(tree.state.dropped, root.best.loss) - ROUNDING * problem.statistics.yy
+        least = min(tree.state.dropped, root.best.loss) - Problem.precision * problem.statistics.yy
         for support in itertools.combinations(range(problem.m), problem.size):
             if problem.is_feasible(support):
                 among = n_open and set(kept) <= set(support) <= set(left.rules)

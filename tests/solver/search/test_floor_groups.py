@@ -5,11 +5,11 @@ import pytest
 
 from mossrules.solver import solve
 from mossrules.solver.options import Clock, Options
+from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Status
 from mossrules.solver.search import branch_and_bound, floor_groups, instance, state
 from mossrules.solver.search.branch_and_bound import solve_by_branch_and_bound
 from mossrules.solver.search.floor_groups import make_floor_groups, solve_floors
-from mossrules.solver.search.state import LOGISTIC_ROUNDING, ROUNDING
 from support.cases import hard_classes, hard_problem, mixed_problem, swap_nothing, wild_problem
 from support.oracles import brute_force, brute_force_logistic, random_logistic_problem
 
@@ -39,7 +39,7 @@ def solve_all(problem, floors, options, clock=unlimited):
 def assert_holds(problem, outcome, gap):
     """Check that the bound is below the optimum, and that what is solved is within the gap."""
     best, _ = brute_force(problem)
-    slack = ROUNDING * problem.statistics.yy
+    slack = Problem.precision * problem.statistics.yy
     assert problem.is_feasible(outcome.support)
     assert outcome.bound <= best + slack
     loss = problem.loss(outcome.support)
@@ -160,7 +160,7 @@ def test_floors_of_classifiers_that_share_a_tree_have_their_optimum(monkeypatch,
     for seed in range(40):
         rows, problem = random_logistic_problem(seed)
         problem = problem.at(0)
-        slack = LOGISTIC_ROUNDING * problem.null_loss
+        slack = problem.margin
         for here, outcome in solve_all(problem, spread_floors(problem, 5), Options(gap=gap)):
             best, loss = brute_force_logistic(rows, here), here.loss(outcome.support)
             assert outcome.status is Status.OPTIMAL

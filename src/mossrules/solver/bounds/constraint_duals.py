@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 from mossrules._typing import FloatArray, IntArray
 from mossrules.solver.bounds.duality import Cut, DualPoint
 from mossrules.solver.options import relative_gap
+from mossrules.solver.problems.linear_constraints import unit_of
 from mossrules.solver.problems.selection import SelectionProblem
 
 __all__ = ["constraint_multipliers"]
@@ -33,7 +34,7 @@ NEGLIGIBLE = 1e-6  # of z
 def constraint_multipliers(
     problem: SelectionProblem, start: IntArray, cuts: list[Cut]
 ) -> DualPoint | None:
-    """Return weights and multipliers that are nearly the best; None if nothing is feasible.
+    """Return weights and multipliers that are nearly the best; None if a program has no answer.
 
     `start` is a selection that keeps the limits. Tangents in `cuts`, which hold at any floor and
     with any rules fixed, are used, and new ones are added.
@@ -59,6 +60,7 @@ def constraint_multipliers(
     binding = duals[n_rows:] < 0
     cuts[:] = [cut for cut, binds in zip(cuts, binding, strict=True) if binds][-KEPT:]
     *prices, lam, mu = np.maximum(0.0, -duals[:n_rows])
+    mu /= program.unit
     return DualPoint.at(problem, problem.relaxed_weights(inner.z), lam, mu, prices=np.array(prices))
 
 
@@ -69,6 +71,7 @@ class _LinearProgram(NamedTuple):
     rows: FloatArray  # (limits + 2, kept): limits, size and floor
     upper: FloatArray  # (limits + 2,)
     bounds: FloatArray  # (kept + 1, 2)
+    unit: float  # of counts in the floor: as they are, large ones would swamp all else
 
     @classmethod
     def of(cls, problem: SelectionProblem) -> _LinearProgram:
@@ -77,14 +80,16 @@ class _LinearProgram(NamedTuple):
             raise AssertionError("There are no limits to be priced, or some that count groups.")
         kept = np.setdiff1d(np.arange(problem.m), problem.fixed_out)
         counts = problem.counts[kept].astype(np.float64)
+        unit = unit_of(problem.counts)
         bounds = np.tile([0.0, 1.0], (len(kept) + 1, 1))
         bounds[np.searchsorted(kept, problem.fixed_in), 0] = 1.0
         bounds[-1, 1] = np.inf  # nu, the largest of the tangents
         return cls(
             kept,
-            np.vstack([limits.A[:, kept], np.ones(len(kept)), -counts]),
-            np.concatenate([limits.b, [problem.max_rules, -problem.min_stability]]),
+            np.vstack([limits.A[:, kept], np.ones(len(kept)), -counts / unit]),
+            np.concatenate([limits.b, [problem.max_rules, -problem.min_stability / unit]]),
             bounds,
+            unit,
         )
 
     def solve(self, cuts: list[Cut]) -> Any:

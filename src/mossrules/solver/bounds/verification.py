@@ -23,7 +23,6 @@ from mossrules.solver.problems.squared import Problem
 __all__ = ["Check", "Verification", "verify_claim"]
 
 TOLERANCE = 1e-9  # relative
-ROUNDING = 1e-11  # of the loss without rules: no loss is known better than this
 N_PROMISING = 20  # exchanges of each rule that are tried, where each takes a fit of its own
 
 
@@ -97,7 +96,7 @@ def verify_claim(
     checks = [
         _feasible(problem, support),
         _weights(problem, support, weights),
-        _close("loss", loss, problem.loss(support), scale=problem.null_loss),
+        _close("loss", loss, problem.loss(support), problem.null_loss, problem.rounding),
         _close("stability", stability, problem.stability(support)),
         Check("bound", bound <= loss, f"{bound:.9g} is not above the loss {loss:.9g}"),
     ]
@@ -121,8 +120,11 @@ def verify_claim(
 # --- single checks ------------------------------------------------------------------------------
 
 
-def _close(name: str, claimed: float, recomputed: float, scale: float = 1.0) -> Check:
-    passed = abs(claimed - recomputed) <= TOLERANCE * max(abs(recomputed), scale)
+def _close(
+    name: str, claimed: float, recomputed: float, scale: float = 1.0, rounding: float = 0.0
+) -> Check:
+    allowed = TOLERANCE * max(abs(recomputed), scale) + rounding
+    passed = abs(claimed - recomputed) <= allowed
     return Check(name, bool(passed), f"{claimed:.9g}, recomputed {recomputed:.9g}")
 
 
@@ -132,9 +134,8 @@ def _are_rules(problem: SelectionProblem, positions: IntArray) -> bool:
 
 def _gap(problem: SelectionProblem, loss: float, bound: float, asked: float) -> Check:
     # Asked for no gap at all, an integer master still leaves one.
-    allowed = max(asked, MASTER_ROUNDING) * loss + ROUNDING * problem.null_loss
-    gap = relative_gap(loss, bound)
-    return Check("gap", bool(loss - bound <= allowed), f"{gap:.3g}, asked for {asked:g}")
+    passed = problem.is_proven(loss, bound, max(asked, MASTER_ROUNDING))
+    return Check("gap", passed, f"{relative_gap(loss, bound):.3g}, asked for {asked:g}")
 
 
 def _weights(problem: SelectionProblem, support: IntArray, claimed: FloatArray) -> Check:
@@ -188,7 +189,7 @@ def _neighbours(problem: SelectionProblem, support: IntArray, bound: float) -> C
             others = [j for j in others if problem.constraints.holds(np.append(rest, j))]
         loss = _min_loss_with_one_more(problem, rest, np.array(others, np.int64))
         minimum = min(minimum, loss)
-    passed = minimum >= bound * (1 - TOLERANCE)
+    passed = minimum >= bound * (1 - TOLERANCE) - problem.rounding
     return Check("neighbours", bool(passed), f"no exchange of one rule is below {minimum:.9g}")
 
 
@@ -242,7 +243,7 @@ def _dual_checks(
         why = f" (in fewer than {asked.min_stability:,} trees)"
     return [
         Check("fixed by the floor", by_floor, f"{n_in:,} rules in, {n_out:,} out{why}"),
-        _close("bound of the dual point", dual.bound, proven, scale=problem.null_loss),
+        _close("bound of the dual point", dual.bound, proven, problem.null_loss, problem.rounding),
     ], proven if by_floor else -np.inf
 
 

@@ -18,7 +18,16 @@ import numpy as np
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter, MossError
 
-__all__ = ["LinearConstraints"]
+__all__ = ["LinearConstraints", "unit_of"]
+
+# Of HiGHS. For whole numbers its own gap and tolerances, 1e-6, are more than one of ten million.
+QUIET = {"output_flag": False, "threads": 1, "mip_rel_gap": 0.0}
+EXACT = {
+    "mip_abs_gap": 0.0,
+    "mip_feasibility_tolerance": 1e-10,
+    "primal_feasibility_tolerance": 1e-10,
+    "dual_feasibility_tolerance": 1e-10,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +98,11 @@ class LinearConstraints:
     @property
     def maximum(self) -> FloatArray:
         """What the rows may count: b, and a little for the rounding of sums of A."""
-        return np.asarray(self.b + 1e-9 * (1.0 + np.abs(self.b)), dtype=np.float64)
+        # Sums of whole numbers are exact, and one too many is one too many.
+        is_whole = (np.round(self.A) == self.A).all(axis=1)
+        room = 1e-9 * (1.0 + np.abs(self.b))
+        whole = np.floor(self.b + np.minimum(room, 1e-6))
+        return np.asarray(np.where(is_whole, whole, self.b + room), dtype=np.float64)
 
     def with_linked_groups(self) -> tuple[FloatArray, FloatArray]:
         """Return rows over (z, u) with 0 <= u <= 1 free: A, b and z_i <= u_g for rules of groups.
@@ -122,10 +135,12 @@ class LinearConstraints:
         n = A.shape[1]
         low, high = np.zeros(n), np.ones(n)
         low[list(fixed_in)], high[list(fixed_out)] = 1.0, 0.0
-        # The tolerances of the solver are absolute, and costs are counts or losses of any size.
-        scale = float(np.abs(cost).max(initial=0.0)) or 1.0
+        # The tolerances of the solver are absolute, and losses are of any size. Counts are left
+        # whole: it then knows that a better selection is better by one, however large they are.
+        is_whole = bool((np.round(cost) == cost).all())
+        scale = 1.0 if is_whole else float(np.abs(cost).max())
         program = highspy.Highs()
-        for name, value in (("output_flag", False), ("mip_rel_gap", 0.0), ("threads", 1)):
+        for name, value in (QUIET | EXACT if is_whole else QUIET).items():
             program.setOptionValue(name, value)
         columns = np.arange(n, dtype=np.int32)
         program.addVars(n, low, high)
@@ -134,8 +149,9 @@ class LinearConstraints:
         program.changeColsIntegrality(self.m, columns[: self.m], kinds)
         rows, limits = [*A, np.where(columns < self.m, 1.0, 0.0)], [*b, float(size)]
         if floor is not None:
-            rows.append(np.append(-floor[0], np.zeros(n - self.m)))
-            limits.append(-float(floor[1]))
+            unit = unit_of(floor[0])
+            rows.append(np.append(-floor[0] / unit, np.zeros(n - self.m)))
+            limits.append(-floor[1] / unit)
         for row, maximum in zip(rows, limits, strict=True):
             used = np.flatnonzero(row).astype(np.int32)
             program.addRow(-highspy.kHighsInf, maximum, len(used), used, row[used])
@@ -172,3 +188,11 @@ class LinearConstraints:
     def __repr__(self) -> str:
         groups = f" with {len(self.groups)} groups" if len(self.groups) else ""
         return f"LinearConstraints({len(self.b)} limits{groups})"
+
+
+def unit_of(counts: IntArray) -> float:
+    """Return a unit in which counts are about 1, for solvers whose tolerances are absolute.
+
+    It is a power of two, so that nothing is rounded.
+    """
+    return float(2.0 ** np.ceil(np.log2(max(1, int(counts.max(initial=0))))))

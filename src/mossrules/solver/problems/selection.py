@@ -7,10 +7,11 @@ subclass. Problems are frozen: those that differ in a floor share all that was c
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -34,6 +35,14 @@ FloorKind = Literal["sum", "each"]
 # Solving for weights loses about as many digits as the condition of G_SS + I/gamma has, which is of
 # the order of gamma times the largest curvature; a float has 16.
 MAX_CONDITION = 1e12
+# Sums of counts are exact as floats up to the first. Integer solvers, whose tolerance is 1e-10 at
+# best, tell one count from the next up to the second.
+LARGEST_SUM, LARGEST_LIMITED = 2**53, 10**9
+FEW_ROUNDINGS = 8  # of a share times a whole number: a floor may be this far above a whole one
+# Losses and curvatures beyond these have squares that a search cannot add up. The gammas that go
+# with them are within the squares of these.
+SMALLEST, LARGEST = 1e-60, 1e60
+EPSILON = 2.0**-52  # how far apart floats near 1 are
 
 
 class Fit(NamedTuple):
@@ -80,6 +89,7 @@ class SelectionProblem(ABC):
                 f"{self.m} rules; give A one column per rule."
             )
         object.__setattr__(self, "signs", _signs(self.signs, self.m))
+        self._check_counts()
         _check_floor(self)
         check_approved(self)
 
@@ -88,12 +98,74 @@ class SelectionProblem(ABC):
     def largest_curvature(self) -> float:
         """What the loss curves by at most in the weight of one rule."""
 
+    # Losses closer than this share of that of no rule count as equal.
+    precision: ClassVar[float] = 1e-12
+
+    @property
+    def margin(self) -> float:
+        """The distance at which a search takes losses for equal."""
+        return self.precision * self.null_loss
+
+    @cached_property
+    def rounding(self) -> float:
+        """How well losses and bounds are known: what is said of them holds to within this.
+
+        It is `precision` of the loss of no rule, but for extreme gammas, at which solving for the
+        weights loses more digits: of w'E w, where E is a rounding error of the matrix, w'w is at
+        most 2 gamma times that loss, and E at most max_rules times the largest curvature, rounded.
+        """
+        lost = EPSILON * min(self.max_rules, self.m) * self.gamma * self.largest_curvature
+        return max(self.precision, lost) * self.null_loss
+
+    def safe_bound(self, bound: float) -> float:
+        """Return a bound less what rounding may have added to it beyond `precision`."""
+        return bound - (self.rounding - self.margin)
+
+    def is_proven(self, loss: float, bound: float, gap: float) -> bool:
+        """Tell whether a bound proves a gap; the one definition, for searches and checks."""
+        # Thrice: a search ends where losses count as equal, its loss is recomputed, and its bound
+        # is made safe.
+        return bool(loss - bound <= gap * loss + 3.0 * self.rounding)
+
+    def _check_scale(self) -> None:
+        """Refuse numbers whose squares are lost, or too large for floats."""
+        sizes = {
+            "The loss without rules": self.null_loss,
+            "The largest sum of squares of a rule's column": self.largest_curvature,
+        }
+        for what, size in sizes.items():
+            if size != 0 and not SMALLEST <= size <= LARGEST:
+                raise InvalidParameter(
+                    f"{what} is {size:.2g}, and must be from {SMALLEST:g} to {LARGEST:g}; choose "
+                    "other units for the target, the columns or the weights."
+                )
+        if not SMALLEST**2 <= self.gamma <= LARGEST**2:
+            raise InvalidParameter(
+                f"gamma is {self.gamma:g}, and must be from {SMALLEST**2:g} to {LARGEST**2:g}; one "
+                "over the sum of squares of a column is a usual value."
+            )
+
     def _check_gamma(self) -> None:
         """Refuse a gamma at which weights are lost in rounding."""
+        self._check_scale()
         if self.gamma * self.largest_curvature > MAX_CONDITION:
             raise InvalidParameter(
                 f"gamma is {self.gamma:g}; with these rules, weights are lost in rounding above "
                 f"{MAX_CONDITION / self.largest_curvature:.2g}."
+            )
+
+    def _check_counts(self) -> None:
+        """Refuse counts that solvers could not tell apart."""
+        largest = int(self.counts.max())
+        if largest > LARGEST_SUM // min(self.max_rules, self.m):
+            raise InvalidParameter(
+                f"A rule has a count of {largest}; counts of {self.max_rules} rules may add up to "
+                f"at most 2^53, so divide all of them."
+            )
+        if self.constraints is not None and largest > LARGEST_LIMITED:
+            raise InvalidParameter(
+                f"A rule has a count of {largest}; with limits A z <= b counts may be at most "
+                f"{LARGEST_LIMITED:,}, so divide all of them."
             )
 
     def _check_fixings(self) -> None:
@@ -498,7 +570,10 @@ def _whole_floor(value: Any) -> int:
     and must not ask for 8 counts.
     """
     floor = check_number("min_stability", value, minimum=0)
-    return int(np.ceil(floor * (1.0 - 1e-12)))
+    if isinstance(value, int | np.integer):
+        return int(value)  # a float holds no more than 53 digits of it
+    whole = math.floor(floor)
+    return whole if floor - whole <= FEW_ROUNDINGS * math.ulp(floor) else whole + 1
 
 
 def _signs(values: Any, m: int) -> IntArray | None:

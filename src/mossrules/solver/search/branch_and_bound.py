@@ -33,7 +33,7 @@ from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Status
 from mossrules.solver.search.instance import Instance, first_selection
-from mossrules.solver.search.state import ROUNDING, Floor, Incumbent, SearchState, TreeSearch
+from mossrules.solver.search.state import Floor, Incumbent, SearchState, TreeSearch
 from mossrules.statistics import Statistics
 
 __all__ = [
@@ -113,8 +113,8 @@ class Root:
     ) -> Root:
         """Relax the root, from the incumbent or a dual point on, and round what comes out."""
         floor = Floor(instance.problem.min_stability, best)
-        margin = ROUNDING * instance.data.half_yy
-        search = _start_search(instance, SearchState(options, margin, [floor]), once=True)
+        state = SearchState(options, instance.problem.margin, [floor])
+        search = _start_search(instance, state, once=True)
         search.workspace.chosen[:] = np.searchsorted(instance.rules, best.support)
         if dual is not None:
             everywhere = np.zeros(instance.problem.m)
@@ -207,7 +207,7 @@ def _state(roots: Sequence[Root], options: Options, known: Sequence[float]) -> S
         Floor(root.instance.problem.min_stability, root.best, bound)
         for root, bound in zip(roots, known, strict=True)
     ]
-    return SearchState(options, ROUNDING * roots[0].instance.data.half_yy, floors)
+    return SearchState(options, roots[0].instance.problem.margin, floors)
 
 
 def _start_search(instance: Instance, state: SearchState, *, once: bool = False) -> Search:

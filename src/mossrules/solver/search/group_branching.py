@@ -30,7 +30,6 @@ from mossrules.solver.search.branch_and_bound import Root, SquaredTree
 from mossrules.solver.search.instance import Instance, first_selection, has_selection
 from mossrules.solver.search.logistic import LogisticTree
 from mossrules.solver.search.state import (
-    ROUNDING,
     Floor,
     Incumbent,
     SearchLoop,
@@ -104,7 +103,7 @@ class GroupSearch(SearchLoop):
     ) -> None:
         floor = Floor(problem.min_stability, known=known)
         self.problem, self.constraints = problem, constraints
-        self.state = SearchState(options, ROUNDING * problem.null_loss, [floor])
+        self.state = SearchState(options, problem.margin, [floor])
         self.open = [self._node(0.0, frozenset(), frozenset())]
         self.current = np.inf  # bound of the node at hand
         self.choices = 0  # of groups
@@ -262,7 +261,8 @@ class GroupSearch(SearchLoop):
 
     def _first_prices(self, problem: SelectionProblem) -> DualPoint | None:
         """Return the prices of limits on rules with no group left out, found once for all nodes."""
-        if problem.constraints is None or self.dual is None:
+        # The first root may have been of a program without an answer, and so have none.
+        if problem.constraints is None or self.dual is None or len(self.dual.prices) == 0:
             return self._prices(problem)
         return self.dual
 

@@ -36,7 +36,7 @@ from mossrules.solver.problems.quadratic_model import QuadraticModel
 from mossrules.solver.result import Outcome, Status
 from mossrules.solver.search.instance import logistic_selection
 from mossrules.solver.search.node_relaxer import NodeRelaxer, NodeState, RelaxedNode
-from mossrules.solver.search.state import LOGISTIC_ROUNDING, Floor, SearchState, TreeSearch
+from mossrules.solver.search.state import Floor, SearchState, TreeSearch
 
 __all__ = ["LogisticTree", "solve_logistic_by_branch_and_bound"]
 
@@ -118,8 +118,8 @@ class LogisticTree(TreeSearch):
         prices: FloatArray | None = None,
     ) -> LogisticTree:
         """Return the tree of a problem at some floors, of which something may be known."""
-        margin = LOGISTIC_ROUNDING * problems[0].null_loss
-        return cls(problems, SearchState(options, margin, floors), start, prices)
+        state = SearchState(options, problems[0].margin, floors)
+        return cls(problems, state, start, prices)
 
     @property
     def problem(self) -> LogisticProblem:

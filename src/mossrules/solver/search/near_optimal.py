@@ -29,8 +29,6 @@ from mossrules.solver.search.branch_and_bound import Root, SquaredTree, compile_
 from mossrules.solver.search.instance import Instance, first_selection
 from mossrules.solver.search.logistic import LogisticTree
 from mossrules.solver.search.state import (
-    LOGISTIC_ROUNDING,
-    ROUNDING,
     Floor,
     SearchState,
     TreeSearch,
@@ -199,8 +197,7 @@ def near_optimal(
     options = replace(Options() if options is None else options, gap=0.0)
     compile_kernels()
     clock = Clock(options.time_limit)
-    rounding = LOGISTIC_ROUNDING if isinstance(problem, LogisticProblem) else ROUNDING
-    selections = _Selections(problem, tolerance, max_solutions, rounding * problem.null_loss)
+    selections = _Selections(problem, tolerance, max_solutions, problem.margin)
     if problem.size == 0:
         selections.add([np.empty(0, dtype=np.int64)])
         return selections.set_of(asked, selections.limit, Status.OPTIMAL, 0, clock.elapsed())

@@ -25,8 +25,6 @@ from mossrules.solver.options import Clock, Options, Snapshot
 from mossrules.solver.result import Outcome, Status
 
 __all__ = [
-    "LOGISTIC_ROUNDING",
-    "ROUNDING",
     "Floor",
     "Incumbent",
     "SearchLoop",
@@ -34,13 +32,6 @@ __all__ = [
     "TreeSearch",
 ]
 
-# Losses closer than this, as a share of the loss of no rule at all, count as equal: a node is
-# dropped when its bound is as near to the best loss as that. Without it, a search for the optimum
-# itself (gap 0) would branch on to tell selections apart that differ by rounding alone.
-ROUNDING = 1e-12
-# The logistic loss is a sum of logarithms over all patterns, minimised by Newton's method, and so
-# is known less well than a squared one, whose weights solve linear equations.
-LOGISTIC_ROUNDING = 1e3 * ROUNDING
 NO_FLOORS = np.zeros((0, 2))
 # A tree made for lower floors is given up when a floor costs so many times the nodes of the first.
 REPLANT, FEWEST = 2, 1500
@@ -78,8 +69,10 @@ class Floor:
 class SearchState:
     """What a search has found and proven, what it may use, and whom it tells.
 
-    `margin` is the distance at which losses count as equal. The floors are ascending; `at` is the
-    place of the one that is searched for.
+    `margin` is the distance at which losses count as equal, that of the problem. A node is
+    dropped when its bound is as near to the best loss as that; without it, a search for the optimum
+    itself (gap 0) would branch on to tell selections apart that differ by rounding alone. The
+    floors are ascending; `at` is the place of the one that is searched for.
     """
 
     options: Options
