@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from mossrules import _files
+from mossrules import MossRegressor, _files
 from mossrules._files import check_place, write_file
 from mossrules.data.columns import Kind
 from mossrules.data.files import MISSING, delimited, read_file, scan_files
@@ -587,3 +587,36 @@ def test_what_cannot_be_scanned_is_said(tmp_path):
             scan_files(path, **nothing)
     with pytest.raises(InvalidFile, match="check the path"):
         scan_files("a" * 5000 + ".csv")
+
+
+# --- the order of files ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["text", "number", "truth", "category"])
+@pytest.mark.parametrize("empty", ["none", "nan"])
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_column_without_values_in_a_file_has_the_kind_of_the_others(tmp_path, kind, empty, form):
+    """Whichever file comes first: what is stored of no value is of any type."""
+    draw = np.random.default_rng(0)
+    values = {
+        "text": draw.choice(["a", "b"], 30),
+        "number": draw.random(30),
+        "truth": draw.random(30) < 0.5,
+        "category": pd.Categorical(draw.choice(["a", "b"], 30)),
+    }
+    nothing = pd.Series([None] * 30, dtype=object if empty == "none" else float)
+    x, y = draw.random(30), draw.random(30)
+    models = []
+    for order in ((values[kind], nothing), (nothing, values[kind])):
+        folder = tmp_path / str(len(models))
+        folder.mkdir()
+        for number, column in enumerate(order):
+            frame = pd.DataFrame({"x": x, "y": y, "c": column})
+            write = frame.to_parquet if form == "parquet" else frame.to_csv
+            write(folder / f"{number}.{form}", index=False)
+        table = scan_files(f"{folder}/*.{form}")
+        kinds = {"text": "categorical", "category": "categorical", "truth": "boolean"}
+        assert table.columns[2].kind.value == kinds.get(kind, "numeric")
+        model = MossRegressor(2, n_trees=20, solver="coordinate-descent").fit(table, "y")
+        models.append(model.rules_.to_json())
+    assert models[0] == models[1]

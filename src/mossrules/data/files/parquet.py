@@ -227,21 +227,60 @@ class Part:
 def scan_parquet(files: Sequence[ColumnSelection]) -> Table:
     """Return the columns of all rows of some files; values are read when they are asked for."""
     parts: list[Part] = []
-    names: list[str] = []
-    schema: Any = None
+    names: list[str] | None = None
+    sources: list[_Source] = []  # files with rows
     for selection in files:
         modified = selection.path.stat().st_mtime_ns
         metadata = _metadata(selection.path, modified)
-        found = metadata.schema.to_arrow_schema()
-        chosen = _columns_to_read(selection, found.names)
-        if schema is None:
-            schema, names = found, chosen
+        schema = metadata.schema.to_arrow_schema()
+        chosen = _columns_to_read(selection, schema.names)
+        names = chosen if names is None else names
         check_same(selection.path, chosen, names)
-        parts += _parts(selection.path, modified, metadata, parts[-1].rows.stop if parts else 0)
-    if not parts:
+        own = list(_parts(selection.path, modified, metadata, parts[-1].rows.stop if parts else 0))
+        if own:
+            sources.append(_Source(schema, metadata, own[0]))
+        parts += own
+    if not parts or names is None:
         raise InvalidFile(f"{files[0].path} contains no data rows; add rows.")
-    columns = tuple(_column(name, schema, files[0], parts) for name in names)
+    columns = tuple(_column(name, _told_by(name, sources), files[0], parts) for name in names)
     return Table(columns, parts[-1].rows.stop, parts=tuple(part.rows for part in parts))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file with rows: what it says of its columns, and the first of its parts."""
+
+    schema: Any
+    metadata: Any
+    part: Part
+
+    def has_values(self, name: str) -> bool:
+        """Tell whether a column has any value here, unless the file does not say."""
+        import pyarrow as pa  # noqa: PLC0415  optional
+
+        if pa.types.is_null(self.schema.field(name).type):
+            return False
+        schema = self.metadata.schema
+        places = [n for n in range(len(schema)) if schema.column(n).path == name]
+        for place in places:
+            for number in range(self.metadata.num_row_groups):
+                group = self.metadata.row_group(number)
+                noted = group.column(place).statistics
+                told = noted is not None and noted.has_null_count
+                if not told or noted.null_count < group.num_rows:
+                    return True
+        return not places
+
+
+def _told_by(name: str, sources: Sequence[_Source]) -> _Source:
+    """Return the file that tells the type of a column: the first that has a value of it.
+
+    A column without any value is stored as anything, so that the order of the files would decide.
+    """
+    first = sources[0].schema.field(name).type
+    if all(source.schema.field(name).type == first for source in sources):
+        return sources[0]
+    return next((source for source in sources if source.has_values(name)), sources[0])
 
 
 # Workers are sent paths, and each process reads the metadata of a file once: with thousands of
@@ -268,14 +307,16 @@ def _parts(path: Path, modified: int, metadata: Any, start: int) -> Iterator[Par
         rows += size
 
 
-def _column(name: str, schema: Any, selection: ColumnSelection, parts: Sequence[Part]) -> Column:
+def _column(
+    name: str, source: _Source, selection: ColumnSelection, parts: Sequence[Part]
+) -> Column:
     import pyarrow as pa  # noqa: PLC0415  optional
 
     # A dictionary is in the row groups only, and in its order the levels have theirs.
-    is_dictionary = pa.types.is_dictionary(schema.field(name).type)
-    example = parts[0].read(name) if is_dictionary else schema.empty_table()[name]
+    is_dictionary = pa.types.is_dictionary(source.schema.field(name).type)
+    example = source.part.read(name) if is_dictionary else source.schema.empty_table()[name]
     try:
-        vector = _as_selected(as_vector(example), name, selection, parts[0].notes)
+        vector = _as_selected(as_vector(example), name, selection, source.part.notes)
     except InvalidColumn as error:  # for whoever uses the column
         return unreadable_column(name, error)
     column = make_column(name, vector)
@@ -294,7 +335,7 @@ def _nothing(_start: int, _stop: int) -> AnyArray:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads rows of a column, in the kind that it has in the first file."""
+    """Reads rows of a column, in the kind that it has in the file that tells it."""
 
     column: Column
     selection: ColumnSelection
