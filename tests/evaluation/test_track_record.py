@@ -602,6 +602,20 @@ def test_shares_of_no_event_and_of_events_alone_are_exact():
         assert all(0 <= rule.observed <= 1 for rule in rules)
 
 
+@pytest.mark.parametrize("of_classes", [False, True])
+def test_groups_of_the_fit_are_not_forgotten(of_classes):
+    """Refits that tear groups apart would find their rules too often; a column of them counts."""
+    make, y = (classifier, labels(Y, 3)) if of_classes else (regressor, Y)
+    model = make().fit(X, y, groups=GROUPS)
+    many = len(set(GROUPS))
+    with pytest.raises(InvalidParameter, match=f"rows in {many} groups, and here there are none;"):
+        model.track_record(X, y, refits=2)
+    halves = np.arange(N) % 2
+    with pytest.raises(InvalidParameter, match="here there are 2 groups; pass the groups of the"):
+        model.track_record(X, y, refits=2, groups=halves)
+    model.track_record(X, y, refits=2, groups=GROUPS)
+
+
 def test_a_refit_may_have_a_single_class():
     """Where an outcome is rare and groups are drawn, a refit may lack it; it has no rules then."""
     groups = np.arange(N) // 10

@@ -73,6 +73,7 @@ class Candidates:
     pool: CandidatePool  #: the rules, and in which trees each is
     statistics: Statistics  #: sums over the rows that the loss is made of
     patterns: Patterns | None = None  #: of a target of two values, where they were asked for
+    n_groups: int | None = None  #: number of groups that trees took whole; None without groups
 
     def __len__(self) -> int:
         return len(self.pool)
@@ -270,7 +271,7 @@ def find_candidates(
     statistics = statistics_of_overlaps(data, overlaps, pool.counts)
     _check_included(included, pool, statistics)
     counted = compute_patterns(data, pool, **how) if patterns else None
-    return Candidates(data.binning, pool, statistics, counted)
+    return Candidates(data.binning, pool, statistics, counted, rows.n_groups)
 
 
 def count_again(

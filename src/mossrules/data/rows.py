@@ -357,6 +357,12 @@ class Rows:
         """The number of the first row of each row's group; None where rows are in no groups."""
         return None if self._draw_ids is None else self._draw_ids[self.origin].astype(np.int64)
 
+    @property
+    def n_groups(self) -> int | None:
+        """The number of groups; None where rows are in none."""
+        numbers = self.group_numbers
+        return None if numbers is None else len(np.unique(numbers))
+
     @cached_property
     def mean(self) -> float:
         """Mean target."""

@@ -69,12 +69,19 @@ class RuleRows:
 
 
 def _check_size(fitted: FittedRules, rows: Rows) -> None:
-    """Refuse rows of another table than that of the fit."""
+    """Refuse rows of another table than that of the fit, or without the groups it had."""
     known, n_columns = fitted.candidates.statistics, len(fitted.candidates.binning.columns)
     if len(rows.columns) != n_columns:
         raise InvalidParameter(
             f"X has {len(rows.columns)} columns and the model was fitted to {n_columns}; pass the "
             "table of the fit, and its sample_weight and groups."
+        )
+    groups = fitted.candidates.n_groups
+    if groups not in (None, rows.n_groups):
+        given = "none" if rows.n_groups is None else f"{rows.n_groups} groups"
+        raise InvalidParameter(
+            f"The model was fitted to rows in {groups} groups, and here there are {given}; pass "
+            "the groups of the fit."
         )
     weight = len(rows.target) if rows.weights is None else float(rows.weights.sum())
     same = np.isclose(weight, known.n, rtol=1e-6)

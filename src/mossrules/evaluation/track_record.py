@@ -141,8 +141,7 @@ def track_record(
     done_before = None if checkpoint is None else RefitFile.open(checkpoint, plan)
     with run.shown(progress, verbose=verbose, title="refits"):
         done = run.map(partial(_one, plan, run, done_before))
-    n_groups = None if rows.group_numbers is None else len(np.unique(rows.group_numbers))
-    settings = Asked(scheme, confidence, threshold, seed, n_groups)
+    settings = Asked(scheme, confidence, threshold, seed, rows.n_groups)
     return _records_of(plan, done, settings)
 
 
