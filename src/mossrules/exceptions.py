@@ -10,6 +10,7 @@ import warnings
 from types import FrameType
 
 __all__ = [
+    "ColumnNameWarning",
     "FewEventsWarning",
     "InfeasibleProblem",
     "InvalidColumn",
@@ -85,6 +86,10 @@ class FewEventsWarning(UserWarning):
 
 class MixedColumnWarning(UserWarning):
     """A column of a text file has words among its numbers, and so all of it is text."""
+
+
+class ColumnNameWarning(UserWarning):
+    """Names of columns in a file had spaces around them, which were left out."""
 
 
 class OutcomeWarning(UserWarning):

@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 import mossrules
 from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet, _signals, cli
-from mossrules.data.files import delimited, read_file
+from mossrules.data.files import kept, read_file
 from mossrules.display.report import collect
 from mossrules.exceptions import SolveLimitWarning
 from mossrules.frontier import solve_frontier
@@ -243,9 +243,9 @@ def test_an_interrupt_while_a_temporary_folder_is_made_leaves_none(tmp_path, mon
         signal.raise_signal(signal.SIGINT)
         return str(tmp_path / "folder")
 
-    monkeypatch.setattr(delimited, "mkdtemp", interrupted)
+    monkeypatch.setattr(kept, "mkdtemp", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        delimited.Folder()
+        kept.Folder()
     gc.collect()
     assert not (tmp_path / "folder").exists()
 

@@ -56,6 +56,7 @@ from mossrules.data.labels import (
     scale_weights,
     weigh_classes,
 )
+from mossrules.data.reading import Reading
 from mossrules.data.row_chunks import (
     Chunk,
     Span,
@@ -138,6 +139,11 @@ class Rows:
     def named(self) -> bool:
         """Whether the columns have names of their own."""
         return self.features.named
+
+    @property
+    def reading(self) -> Reading:
+        """How their values were read, if they are of files."""
+        return self.features.reading
 
     @property
     def in_memory(self) -> bool:
@@ -411,7 +417,7 @@ class Rows:
             )
             for position, column in enumerate(self.columns)
         )
-        return Table(columns, len(offsets), self.named)
+        return Table(columns, len(offsets), self.named, reading=self.reading)
 
     def draw(self, positions: IntArray) -> Rows:
         """Return the rows of some numbers, of which some may be there several times.

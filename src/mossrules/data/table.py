@@ -6,7 +6,7 @@ import difflib
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ import numpy as np
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.data.chunks import RowRange, row_ranges
 from mossrules.data.columns import NUMBERS, Column, Kind, Vector, as_vector, make_column, unmasked
+from mossrules.data.reading import Reading
 from mossrules.exceptions import (
+    InvalidFile,
     InvalidTable,
     InvalidTarget,
     MissingColumns,
@@ -45,6 +47,7 @@ class Table:
     parts: tuple[RowRange, ...] = ()  # rows that are best read together, where they are in files
     on_cluster: bool = False  # whether parts are read by the workers of a cluster
     has_text_names: bool = True  # False where names were numbers or the like, which are made text
+    reading: Reading = field(default_factory=Reading)  # how the values of files were read
 
     @classmethod
     def from_any(cls, X: Any) -> Table:
@@ -117,7 +120,7 @@ def take_rows(table: Table, positions: IntArray) -> Table:
         )
         for each in table.columns
     )
-    return Table(columns, len(positions), table.named)
+    return Table(columns, len(positions), table.named, reading=table.reading)
 
 
 def _pick(values: AnyArray, positions: IntArray, start: int, stop: int) -> AnyArray:
@@ -268,7 +271,8 @@ def without(X: Any, *names: str) -> Any:
     if isinstance(X, Table):
         return X.without(*names)
     if isinstance(X, Mapping):
-        return {key: values for key, values in X.items() if key not in names}
+        left = {key: values for key, values in X.items() if key not in names}
+        return FileColumns(left, X.reading) if isinstance(X, FileColumns) else left
     if not names or not nw.dependencies.is_into_dataframe(X):
         return X
     return nw.from_native(X).drop(names, strict=False).to_native()
@@ -306,7 +310,8 @@ def _table_from_mapping(X: Mapping[Any, Any]) -> Table:
             )
     columns = tuple(map(make_column, names, vectors))
     n_rows = len(vectors[0]) if vectors else 0
-    return _checked(Table(columns, n_rows, has_text_names=_are_text(X)))
+    reading = X.reading if isinstance(X, FileColumns) else Reading()
+    return _checked(Table(columns, n_rows, has_text_names=_are_text(X), reading=reading))
 
 
 def _table_from_array(X: Any) -> Table:
@@ -388,7 +393,15 @@ def _listed(names: Sequence[str], maximum: int = 10) -> str:
 # --- columns of files -----------------------------------------------------------------------------
 
 
-__all__ = ["ColumnSelection", "Columns", "check_same"]
+__all__ = ["ColumnSelection", "Columns", "FileColumns", "check_same"]
+
+
+class FileColumns(dict[str, Any]):
+    """The columns of a file by name, which remember how they were read."""
+
+    def __init__(self, columns: Mapping[str, Any], reading: Reading) -> None:
+        super().__init__(columns)
+        self.reading = reading
 
 
 @dataclass(frozen=True)
@@ -400,19 +413,35 @@ class ColumnSelection:
     drop: Collection[str]
     required: Collection[str]
     kinds: Mapping[str, Kind]
+    reading: Reading = field(default_factory=Reading)
 
     def choose(self, names: list[str]) -> list[str]:
         """Return the columns to read, or say which ones are not there."""
-        for name in (*self.drop, *self.required):
-            if name not in names:
+        parts = {part.name: part for part in self.reading.parts}
+        wanted = None if self.only is None else set(self.only)
+        dates = [
+            source
+            for part in parts.values()
+            if wanted is None or part.name in wanted
+            for source in part.sources
+        ]
+        said = [*self.reading.types, *dates] if self.only is None else dates
+        for name in (*self.drop, *self.required, *said):
+            if name not in names and name not in parts:
                 raise MissingColumns(
                     f"{self.path} has no column {name!r}; check the names of its columns."
                     + did_you_mean(name, names)
                 )
+        for part in parts.values():
+            if part.name in names and part.source in dates:
+                raise InvalidFile(
+                    f"{self.path} has a column {part.name!r} already, which the date "
+                    f"{part.source!r} would become; rename it."
+                )
         return [
             name
             for name in names
-            if name not in self.drop and (self.only is None or name in self.only)
+            if name in dates or (name not in self.drop and (wanted is None or name in wanted))
         ]
 
 

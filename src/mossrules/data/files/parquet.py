@@ -32,6 +32,8 @@ from mossrules.data.columns import (
     read_as,
     unreadable_column,
 )
+from mossrules.data.dates import why_no_day
+from mossrules.data.files.fields import TextFields, without_numbers
 from mossrules.data.table import Columns, ColumnSelection, Table, check_same
 from mossrules.exceptions import InvalidColumn, InvalidFile, MissingDependency
 
@@ -54,9 +56,12 @@ def read_parquet(selection: ColumnSelection) -> Columns:
             if len(frame) == 0:
                 raise InvalidFile(f"{selection.path} contains no data rows; add rows.")
             notes = _notes_of(selection.path, library)
+            found = {
+                name: _as_selected(frame[name], name, selection, notes) for name in frame.columns
+            }
             return {
-                name: _as_selected(frame[name], name, selection, notes).to_native()
-                for name in frame.columns
+                name: each if isinstance(each, np.ndarray) else each.to_native()
+                for name, each in found.items()
             }
     raise MissingDependency(
         f"Reading {selection.path} needs pyarrow or polars, and neither is installed; "
@@ -71,6 +76,14 @@ def _columns_to_read(selection: ColumnSelection, names: Iterable[str]) -> list[s
 
 
 def _as_selected(series: Any, name: str, selection: ColumnSelection, notes: Notes) -> Any:
+    """Return a column in its type, with dates as days and without what stands for missing."""
+    if name in selection.reading.date_columns:
+        return _as_days(series, name, selection)
+    series = _typed(series, name, selection, notes)
+    return _without_words(series, name, selection) if selection.reading.na else series
+
+
+def _typed(series: Any, name: str, selection: ColumnSelection, notes: Notes) -> Any:
     """Return whole numbers as text where they are to be categories, and noted categories as such.
 
     Parquet keeps categories of text. Those of numbers and truth values come back as plain values,
@@ -94,6 +107,48 @@ def _as_selected(series: Any, name: str, selection: ColumnSelection, notes: Note
             'reads and which is not installed; run pip install "mossrules[parquet]".'
         )
     return nw.from_native(series.to_native().dictionary_encode(), series_only=True)
+
+
+def _as_days(series: Any, name: str, selection: ColumnSelection) -> AnyArray:
+    """Return dates, or text that tells them, as days from 1970-01-01 on."""
+    if series.dtype in (nw.Date, nw.Datetime):
+        texts = ["" if day is None else str(day)[:10] for day in series.to_list()]
+    elif isinstance(series.dtype, nw.String | nw.Categorical):
+        texts = ["" if text is None else str(text) for text in series.to_list()]
+    else:
+        raise InvalidFile(
+            f"{selection.path}: column {name!r} is of type {series.dtype} and holds no dates; "
+            "leave it out of the dates."
+        )
+    days = TextFields(texts, selection.reading).days()
+    if days is None:
+        wrong = next(text for text in texts if TextFields([text], selection.reading).days() is None)
+        why = why_no_day(wrong, selection.reading.date_order)
+        raise InvalidFile(f"{selection.path}: column {name!r} is {wrong[:50]!r}, {why}.")
+    return days
+
+
+def _without_words(series: Any, name: str, selection: ColumnSelection) -> Any:
+    """Return a column in which what stands for a missing value is missing."""
+    reading = selection.reading
+    if series.dtype.is_numeric():
+        if not reading.missing_numbers:
+            return series
+        values = make_column(name, series).read(0, len(series))
+        return without_numbers(values, reading)
+    if isinstance(series.dtype, nw.String | nw.Categorical):
+        found = make_column(name, series)
+        if found.kind is Kind.ORDERED:
+            for word in reading.na:
+                if word in found.levels:
+                    raise InvalidFile(
+                        f"{selection.path}: {word!r} is a level of the ordered column {name!r}; "
+                        "make it missing in the file."
+                    )
+            return series
+        labels = [None if label in reading.words else label for label in found.read(0, len(series))]
+        return nw.new_series(name, labels, nw.String, backend=series.implementation)
+    return series
 
 
 def _notes_of(path: Path, library: str) -> Notes:
