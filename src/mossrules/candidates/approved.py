@@ -59,7 +59,7 @@ class ApprovedRules(NamedTuple):
         columns = (
             self._with_ours(column) if column.name in used else column for column in binning.columns
         )
-        return Binning(tuple(columns), binning.named)
+        return Binning(tuple(columns), binning.named, binning.reading)
 
     def on(self, binning: Binning) -> tuple[Rule, ...]:
         """Return the rules in the bins of a binning that has their cut points."""

@@ -27,6 +27,7 @@ from mossrules.candidates.kernels.codes import encode_numbers
 from mossrules.candidates.round_cuts import find_round_cuts
 from mossrules.data.chunks import Progress, RowRange, fold
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
+from mossrules.data.reading import Reading
 from mossrules.data.values import as_levels, as_numbers, float_labels
 from mossrules.exceptions import InvalidParameter, InvalidTable
 
@@ -113,6 +114,7 @@ class Binning:
 
     columns: tuple[BinnedColumn, ...]
     named: bool = True  # False when the names were made up for an array
+    reading: Reading = field(default_factory=Reading)  # how the values of files were read
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -202,7 +204,7 @@ def fit_binning(
             "Every column is constant or all missing, so there is nothing to make rules from; "
             "check that the right columns were passed."
         )
-    return Binning(columns, rows.named)
+    return Binning(columns, rows.named, rows.reading)
 
 
 # --- from summaries to cuts ---------------------------------------------------------------------

@@ -88,6 +88,7 @@ class FittedEnsemble:
                 for column, cuts in zip(binning.columns, thresholds, strict=True)
             ),
             binning.named,
+            binning.reading,
         )
 
     def paths(

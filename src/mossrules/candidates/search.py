@@ -289,7 +289,9 @@ def count_again(
     )
     used = {feature for rule in some.rules for feature in rule.features}
     columns = tuple(column for column in candidates.binning.columns if column.name in used)
-    data = encode_table(rows, Binning(columns, candidates.named), n_jobs=n_jobs)
+    data = encode_table(
+        rows, Binning(columns, candidates.named, candidates.binning.reading), n_jobs=n_jobs
+    )
     overlaps = compute_overlaps(data, some.rules, n_jobs=n_jobs)
     statistics = statistics_of_overlaps(data, overlaps, some.counts)
     patterns = None

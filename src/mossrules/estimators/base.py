@@ -29,6 +29,7 @@ from mossrules.data.files import scan_if_path
 from mossrules.data.groups import names_beside, split_beside
 from mossrules.data.labels import python_label, read_labels
 from mossrules.data.outcome import outcome_place, warn_if_guessed
+from mossrules.data.reading import Reading
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import (
     Table,
@@ -147,6 +148,7 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
     n_jobs: int | None
     _target: str | None = None  # column of the target in X, which `predict` ignores
     _beside: tuple[str, ...] = ()  # columns of weights and groups, likewise
+    _reading: Reading = Reading()  # of the file of training, if it was one
     _target_name: str | None = None  # as reports and exports show it
 
     @abstractmethod
@@ -197,6 +199,7 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
         self._target = None if target in candidates.binning.names else target
         self._target_name = target
         self._beside = ()
+        self._reading = candidates.binning.reading
         self._set_candidates(candidates)
         self._learn(rows)
         return self
@@ -299,7 +302,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R2 of the predictions; `y` and weights may be columns of X, as in `fit`."""
-        X = scan_if_path(X)
+        X = scan_if_path(X, reading=self._reading)
         weights = split_beside(X, y, sample_weight, None)[1]
         values = split_target(X, y)[1] if isinstance(y, str) else y
         return float(super().score(X, values, weights))
@@ -493,7 +496,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows classified right; `y` and weights may be columns of X."""
-        X = scan_if_path(X)
+        X = scan_if_path(X, reading=self._reading)
         weights = split_beside(X, y, sample_weight, None)[1]
         if isinstance(y, str):
             table, column = split_column(X, y)
@@ -531,6 +534,7 @@ def read_training(
         )
     n_jobs = resolve_n_jobs(getattr(estimator, "n_jobs", None))
     rows = read_rows(X, y, sample_weight, groups, n_jobs=n_jobs, **how)
+    estimator._reading = rows.reading.kept([column.name for column in rows.columns])  # noqa: SLF001
     if nw.dependencies.is_into_dataframe(X):
         # The frame itself: scikit-learn has a rule of its own for names that are not text.
         features = without(X, *names_beside(y, sample_weight, groups))
@@ -560,7 +564,8 @@ def read_features(estimator: Any, X: Any, ignored: Sequence[str]) -> Table:
     """Return the columns of training; those that are `ignored` may be there beside them."""
     names = getattr(estimator, "feature_names_in_", None)
     only = None if names is None else names.tolist()
-    X = scan_if_path(X, only, None if names is None else _kinds_of(estimator.rules_))
+    kinds = None if names is None else _kinds_of(estimator.rules_)
+    X = scan_if_path(X, only, kinds, getattr(estimator, "_reading", None))
     if isinstance(X, Table) and X.parts:
         table = X.without(*ignored)
         return replace(table if names is None else table.select(names.tolist()), named=False)

@@ -13,7 +13,7 @@ Notation (of one outcome; sums run over rows, with their weights w)
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -214,14 +214,17 @@ def _empty() -> InvalidTable:
 
 
 def scan_used(
-    sets: Iterable[RuleSet], paths: Any, *, weights: str | None = None, delimiter: str | None = None
+    sets: Sequence[RuleSet], paths: Any, *, weights: str | None = None, **said: Any
 ) -> Table:
-    """Return a table of files with the columns that rules use, as they were in training."""
+    """Return a table of files with the columns that rules use, as they were in training.
+
+    What is said of the files beside (`said`) are options of `scan_files`.
+    """
     # Text does not say whether 0 and 1 are numbers or labels; the rules do, unless they disagree.
     how = reading_options(paths, [each.binning for each in sets])
     if how["only"] is not None and weights is not None:
         how |= {name: [*how[name], weights] for name in ("only", "required")}
-    return scan_files(paths, **how, delimiter=delimiter)
+    return scan_files(paths, **how, **said)
 
 
 def _partitions(X: Any) -> list[Any]:

@@ -341,6 +341,7 @@ def no_candidates(rows: Rows, n_trees: int | Literal["auto"]) -> Candidates:
         Binning(
             tuple(BinnedColumn(column.name, column.kind) for column in rows.columns),
             rows.named,
+            rows.reading,
         ),
         CandidatePool((), (), n_trees),
         Statistics(

@@ -23,6 +23,7 @@ from mossrules.candidates.cuts import MAX_BINS, BinnedColumn, Binning
 from mossrules.candidates.rules import OPEN, Condition, Levels, Range, Rule
 from mossrules.checkpoint import parse_document, refuse_damage
 from mossrules.data.columns import Kind, Label
+from mossrules.data.reading import Reading
 from mossrules.exceptions import InvalidFile, MossError
 from mossrules.model.calibration import Calibration
 from mossrules.model.events import Events
@@ -64,6 +65,7 @@ def to_json(ruleset: RuleSet) -> str:
         "intercept": ruleset.intercept,
         "columns": list(ruleset.columns),
         "named": ruleset.binning.named,
+        **_write_reading(ruleset.reading),
         "features": [_write_feature(column) for column in ruleset.binning.columns],
         "rules": [
             {
@@ -87,7 +89,7 @@ def from_json(cls: type[RuleSet], text: str | bytes) -> RuleSet:
     if wrong is not None:
         raise InvalidFile(f"The rule set cannot be read, since {wrong}; {REMEDY}.")
     features = tuple(_read_feature(feature) for feature in content["features"])
-    binning = Binning(features, content.get("named", True))
+    binning = Binning(features, content.get("named", True), _read_reading(content.get("reading")))
     rules = tuple(
         Rule(tuple(map(_read_condition, rule["conditions"]))) for rule in content["rules"]
     )
@@ -155,6 +157,21 @@ def _write_link(ruleset: RuleSet) -> dict[str, Any]:
         **_write_calibration(ruleset.calibration),
         **({} if ruleset.events is None else {"events": ruleset.events._asdict()}),
     }
+
+
+def _write_reading(reading: Reading) -> dict[str, Any]:
+    said = reading.to_dict()
+    return {"reading": said} if said else {}
+
+
+def _read_reading(content: Mapping[str, Any] | None) -> Reading:
+    try:
+        return Reading.from_dict(content or {})
+    except MossError as reason:
+        brief = str(reason).rstrip(".")[:200]
+        raise InvalidFile(
+            f"The reading of the rule set is damaged ({brief}); {REMEDY}."
+        ) from reason
 
 
 def _write_calibration(calibration: Calibration | None) -> dict[str, Any]:

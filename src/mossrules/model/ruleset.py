@@ -22,6 +22,7 @@ from mossrules.candidates.search import Candidates
 from mossrules.candidates.statistics import rule_columns
 from mossrules.data.chunks import RowRange
 from mossrules.data.columns import Label
+from mossrules.data.reading import Reading
 from mossrules.data.table import Table
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.calibration import Calibration, ThresholdPerformance
@@ -134,7 +135,9 @@ class RuleSet:
             "weights": _frozen(weights[order]),
             "intercept": intercept,
             "binning": Binning(
-                tuple(self.binning[c] for c in self.columns if c in used), self.binning.named
+                tuple(self.binning[c] for c in self.columns if c in used),
+                self.binning.named,
+                self.binning.reading.kept(used),
             ),
             "columns": tuple(self.columns),
             **{name: _frozen(values[order]) for name, values in shares.items()},
@@ -198,6 +201,11 @@ class RuleSet:
         )
 
     # --- as a collection of rules ---------------------------------------------------------------
+
+    @property
+    def reading(self) -> Reading:
+        """How the values of the training file were read; files to predict for are read likewise."""
+        return self.binning.reading
 
     @property
     def features(self) -> tuple[str, ...]:

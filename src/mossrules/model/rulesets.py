@@ -12,6 +12,7 @@ from mossrules._files import refuse_pipe
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
 from mossrules.data.columns import Label
+from mossrules.data.reading import Reading
 from mossrules.exceptions import InvalidFile, InvalidParameter
 from mossrules.model.explanation import Explanation
 from mossrules.model.export_json import CLASSES_FORMAT, classes_from_json, classes_to_json
@@ -68,6 +69,11 @@ class RuleSets(Mapping[Label, RuleSet]):
 
     def __len__(self) -> int:
         return len(self._by_class)
+
+    @property
+    def reading(self) -> Reading:
+        """How the values of the training file were read, as `RuleSet.reading`."""
+        return Reading.common(ruleset.reading for ruleset in self.values())
 
     # --- predictions ----------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from mossrules.candidates.cuts import MISSING, BinnedColumn, Binning
 from mossrules.candidates.rules import OPEN, Condition, Levels
 from mossrules.data.columns import NUMBERS, Kind
 from mossrules.data.files import field_kinds, scan_if_path
+from mossrules.data.reading import Reading
 from mossrules.data.table import Table
 from mossrules.data.values import Family, Label, families_of
 from mossrules.exceptions import InvalidTable, UnsupportedType
@@ -58,11 +59,12 @@ def field_kinds_of(*binnings: Binning) -> dict[str, Kind]:
 def reading_options(paths: Any, binnings: Sequence[Binning]) -> dict[str, Any]:
     """Return which columns to read of files for models, and as what, for the readers of files."""
     names = {column.name: None for each in binnings for column in each.columns}
+    reading = Reading.common(each.reading for each in binnings)
     # Columns without names go by position, and some column has to tell the number of rows.
     if not names or not all(each.named for each in binnings):
-        return {"only": None, "required": (), "kinds": {}}
+        return {"only": None, "required": (), "kinds": {}, "reading": reading}
     kinds = field_kinds(paths, field_kinds_of(*binnings))
-    return {"only": [*names], "required": [*names], "kinds": kinds}
+    return {"only": [*names], "required": [*names], "kinds": kinds, "reading": reading}
 
 
 def used_columns(X: Any, binning: Binning, columns: Sequence[str]) -> Table:
@@ -73,7 +75,8 @@ def used_columns(X: Any, binning: Binning, columns: Sequence[str]) -> Table:
     names that were made up then.
     """
     only = binning.names if binning.named else None
-    table = Table.from_any(scan_if_path(X, only, field_kinds_of(binning)))
+    kinds = field_kinds_of(binning)
+    table = Table.from_any(scan_if_path(X, only, kinds, binning.reading))
     if table.named and (binning.named or set(binning.names) <= set(table.names)):
         return table.select(binning.names)
     # Only positions tell which column is which, so all those of training have to be there.
