@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mossrules.baselines import registry
     from mossrules.candidates import cut_points, search
     from mossrules.data import columns, files, groups, labels, outcome, table
+    from mossrules.data.files import excel
     from mossrules.display import report
     from mossrules.display.plots import _axes as axes
     from mossrules.evaluation import assessment, methods, results, side_by_side
@@ -75,6 +76,7 @@ MODULES = {
     "data": "mossrules.data",
     "columns": "mossrules.data.columns",
     "files": "mossrules.data.files",
+    "excel": "mossrules.data.files.excel",
     "groups": "mossrules.data.groups",
     "labels": "mossrules.data.labels",
     "outcome": "mossrules.data.outcome",

@@ -133,7 +133,7 @@ def _predict(path: Path) -> None:
     named = not isinstance(model, RuleSet) or model.binning.named
     data = path.with_name("rows.csv")
     table()[list(table()) if named else UNNAMED].to_csv(data, index=False)
-    columns = predicted_columns(model, read_features(data, model, None))
+    columns = predicted_columns(model, read_features(data, model, {}))
     as_csv(columns).encode()
 
 

@@ -20,6 +20,7 @@ from mossrules._version import __version__
 from mossrules.cli._options import ARGUMENTS
 from mossrules.cli._output import errors, out
 from mossrules.exceptions import (
+    ColumnNameWarning,
     FewEventsWarning,
     MissingDependency,
     MixedColumnWarning,
@@ -31,7 +32,7 @@ from mossrules.exceptions import (
 __all__ = ["app", "main"]
 
 NO_THREAD = "can't start new thread"  # as Python says where there is no memory for one
-TOLD = (FewEventsWarning, MixedColumnWarning, OutcomeWarning, SolveLimitWarning)
+TOLD = (ColumnNameWarning, FewEventsWarning, MixedColumnWarning, OutcomeWarning, SolveLimitWarning)
 STYLES = {"error": "bold red", "stopped": "bold yellow", "warning": "bold yellow"}
 COMMANDS = "mossrules.commands"  # entry points of other distributions: functions, as commands here
 FROM_CLONE = {  # what a clone of the repository adds, and its folder
@@ -73,7 +74,7 @@ class _Commands(TyperGroup):
         with warnings.catch_warnings():
             for category in TOLD:
                 warnings.simplefilter("always", category)
-            warnings.showwarning = _show_warning  # type: ignore[assignment]  # of fewer arguments
+            warnings.showwarning = _teller()
             try:
                 result = super().invoke(ctx)
             except MossError as error:
@@ -100,8 +101,16 @@ def _as_command(name: str, function: Callable[..., Any]) -> Any:
     return typer.main.get_command(alone)
 
 
-def _show_warning(message: Warning | str, *_where: object) -> None:
-    _tell("warning", message)
+def _teller() -> Callable[..., None]:
+    """Return what shows each warning once: a file may be read twice."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, *_where: object) -> None:
+        if str(message) not in told:
+            told.add(str(message))
+            _tell("warning", message)
+
+    return show
 
 
 def _tell(kind: str, sentence: object) -> None:

@@ -79,7 +79,7 @@ def _scan_table(engine: Engine, file: File, task: Task) -> late.table.Table:
 def _reading_options(file: File, task: Task) -> dict[str, Any]:
     """Return what to read of a file; a target that has to be a number is read as one."""
     kind = late.columns.Kind
-    target, dropped, categories = file.target, file.drop or [], file.categorical or []
+    target, dropped, categories = file.target, file.drop or [], _categories(file)
     _check_roles(file)
     for name in (*file.no_features, *categories):
         if name in dropped:
@@ -105,8 +105,19 @@ def _reading_options(file: File, task: Task) -> dict[str, Any]:
         "drop": dropped,
         "required": [*file.no_features, *categories],
         "kinds": kinds,
-        "delimiter": file.delimiter,
+        **file.said,
     }
+
+
+def _categories(file: File) -> list[str]:
+    """Return the columns that are said to hold categories, in one way or another."""
+    types, named = file.known_types, file.categorical or []
+    for name in named:
+        if types.get(name, "category") != "category":
+            raise InvalidParameter(
+                f"--categorical and --types say different things of {name!r}; leave out one."
+            )
+    return [*named, *(name for name, word in types.items() if word == "category")]
 
 
 def _check_roles(file: File) -> None:

@@ -32,7 +32,6 @@ __all__ = [
     "ChoiceGap",
     "Cluster",
     "Data",
-    "Delimiter",
     "Engine",
     "File",
     "Floor",
@@ -45,6 +44,7 @@ __all__ = [
     "Json",
     "MaxRules",
     "Moss",
+    "Reading",
     "Record",
     "Refits",
     "StabilityOption",
@@ -98,15 +98,7 @@ ARGUMENTS = "mossrules.arguments"  # where a context of typer keeps what was typ
 
 
 Data = Annotated[
-    Path, typer.Argument(help="A file: .csv, .csv.gz, .tsv or .parquet.", show_default=False)
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        help="Separator of the fields of a CSV file; a comma by default, a tab in .tsv.",
-        rich_help_panel=DATA,
-        show_default=False,
-    ),
+    Path, typer.Argument(help="A file: .csv, .csv.gz, .tsv, .xlsx or .parquet.", show_default=False)
 ]
 
 
@@ -127,8 +119,121 @@ def _at_most(flag: str, words: str) -> Any:
     )
 
 
-@dataclass(frozen=True)
-class File:
+def _of_file(flag: str, what: str, words: str) -> Any:
+    """Return an option that says something of a file."""
+    return typer.Option(flag, metavar=what, help=words, rich_help_panel=DATA, show_default=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What is said of a file of data: the same options in every command that reads one."""
+
+    delimiter: Annotated[
+        str | None,
+        _of_file(
+            "--delimiter",
+            "SIGN",
+            "Separator of the fields of a CSV file; by default the comma, semicolon, tab or bar "
+            "that fits its first lines.",
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        _of_file("--decimal", "SIGN", "Decimal sign of numbers, a point by default, or a comma."),
+    ] = None
+    thousands: Annotated[
+        str | None,
+        _of_file(
+            "--thousands", "SIGN", "What stands between thousands, such as the point in 1.234."
+        ),
+    ] = None
+    na: Annotated[
+        list[str] | None,
+        _several("--na", "WORD", "Another word, or number such as -999, for a missing value", DATA),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        _of_file(
+            "--encoding",
+            "NAME",
+            "Encoding of a CSV file, such as cp1252; by default what its first bytes say, or "
+            "UTF-8.",
+        ),
+    ] = None
+    types: Annotated[
+        list[str] | None,
+        _several(
+            "--types",
+            "COLUMN=TYPE,...",
+            "Type of columns whose values do not tell, category or number, such as "
+            "zip=category,age=number",
+            DATA,
+        ),
+    ] = None
+    date: Annotated[
+        list[str] | None,
+        _several(
+            "--date",
+            "COLUMN=PART",
+            "What a column of dates becomes: year, month, weekday (Monday is 1), days (since "
+            "1970-01-01) or age (in years), such as visit=month; days and ages also from another "
+            "day or column, such as birth=age@2025-01-01 or discharge=days@admission",
+            DATA,
+        ),
+    ] = None
+    date_order: Annotated[
+        str | None,
+        _of_file("--date-order", "dmy|mdy", "Order of dates such as 03/04/2025."),
+    ] = None
+    sheet: Annotated[
+        str | None, _of_file("--sheet", "NAME", "Sheet of an Excel file that has several.")
+    ] = None
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What is said, by the names that the library has for it."""
+        dates: dict[str, list[str]] = {}
+        for text in self.date or []:
+            name, part = _name_and_word("--date", text, "visit=month")
+            dates.setdefault(name, []).append(part)
+        return {
+            "delimiter": self.delimiter,
+            "decimal": self.decimal,
+            "thousands": self.thousands,
+            "na": self.na or (),
+            "encoding": self.encoding,
+            "types": self.known_types,
+            "dates": dates,
+            "date_order": self.date_order,
+            "sheet": self.sheet,
+        }
+
+    @property
+    def known_types(self) -> dict[str, str]:
+        """The types that are said, by column."""
+        types: dict[str, str] = {}
+        for text in self.types or []:
+            for each in text.split(","):
+                name, word = _name_and_word("--types", each, "zip=category,age=number")
+                if types.setdefault(name, word) != word:
+                    raise InvalidParameter(f"--types has {name!r} twice; say one type of it.")
+        return types
+
+    @property
+    def is_said(self) -> bool:
+        """Whether anything is said."""
+        return any(self.said.values())
+
+
+def _name_and_word(option: str, text: str, example: str) -> tuple[str, str]:
+    name, sign, word = text.rpartition("=")
+    if not (sign and name and word):
+        raise InvalidParameter(f"{option} is {text!r}; write it as {example}.")
+    return name.strip(), word.strip()
+
+
+@dataclass(frozen=True, kw_only=True)
+class File(Reading):
     """The rows to learn from."""
 
     data: Data
@@ -162,7 +267,6 @@ class File:
             show_default=False,
         ),
     ] = None
-    delimiter: Delimiter = None
     outcome: Annotated[
         str | None,
         typer.Option(

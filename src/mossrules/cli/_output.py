@@ -33,6 +33,7 @@ __all__ = [
     "fits",
     "format_interval",
     "format_number",
+    "is_excel",
     "out",
     "print_json",
     "print_line",
@@ -41,6 +42,7 @@ __all__ = [
     "rules_table",
     "share_of_largest",
     "solution_content",
+    "table_file",
     "table_of",
 ]
 
@@ -103,6 +105,21 @@ def as_csv(columns: Mapping[str, Sequence[Any]]) -> str:
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue()
+
+
+def table_file(path: Path, columns: Mapping[str, Sequence[Any]]) -> str | bytes:
+    """Return columns as the content of a file of that name: an Excel file, or CSV."""
+    if is_excel(path):
+        return late.excel.to_excel(columns)
+    return as_csv(columns)
+
+
+def is_excel(path: Path | None) -> bool:
+    """Tell whether a file is to be one of Excel, and refuse that at once where it cannot be."""
+    if path is None or path.suffix.lower() != ".xlsx":
+        return False
+    late.excel.check_openpyxl("Writing .xlsx")
+    return True
 
 
 # --- tables ---------------------------------------------------------------------------------------

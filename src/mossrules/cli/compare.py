@@ -25,15 +25,16 @@ from mossrules.cli._learning import (
     read_for_task,
 )
 from mossrules.cli._output import (
-    as_csv,
     check_plot,
     figure_bytes,
     fits,
     format_interval,
     format_number,
+    is_excel,
     out,
     print_json,
     print_line,
+    table_file,
     table_of,
 )
 
@@ -128,7 +129,7 @@ def compare(
         typer.Option(
             "--output",
             "-o",
-            metavar="CSV",
+            metavar="CSV|XLSX",
             help="Where to write a row per fold, or per method of the trust table.",
         ),
     ] = None,
@@ -144,6 +145,7 @@ def compare(
 ) -> None:
     """Compare MOSS with other methods on one file: accuracy and stability over folds."""
     outputs = {"--output": output, "--plot": plot, "--checkpoint": checkpoint}
+    is_excel(output)
     check_outputs(outputs, [*file.paths, *moss.paths])
     if plot is not None:
         check_plot(plot)
@@ -200,7 +202,7 @@ def finish(
 ) -> None:
     """Write and print what was found."""
     if output is not None:
-        write_file(output, as_csv(without_nan(found.columns())))
+        write_file(output, table_file(output, without_nan(found.columns())))
     if plot is not None:
         write_file(plot, figure_bytes(found.plot, plot, WIDE))
     if isinstance(found, late.evaluation.Assessment):

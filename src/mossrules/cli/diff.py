@@ -16,6 +16,7 @@ from mossrules.exceptions import InvalidParameter
 __all__ = ["diff"]
 
 
+@options.with_option_groups
 def diff(
     old: Annotated[
         Path, typer.Argument(help="A rule set that fit has written.", show_default=False)
@@ -26,7 +27,7 @@ def diff(
     data: Annotated[
         Path | None,
         typer.Argument(
-            help="Rows on which to compare predictions: .csv, .csv.gz, .tsv or .parquet.",
+            help="Rows on which to compare predictions: .csv, .csv.gz, .tsv, .xlsx or .parquet.",
             show_default=False,
         ),
     ] = None,
@@ -41,7 +42,7 @@ def diff(
         float,
         typer.Option(help="List effects that changed by more than this share of the old one."),
     ] = 0.2,
-    delimiter: options.Delimiter = None,
+    reading: options.Reading,
 ) -> None:
     """Compare two rule sets: rules that were kept, moved, gone or new, and changed effects.
 
@@ -54,8 +55,10 @@ def diff(
         raise InvalidParameter(
             f"--effect-change is {effect_change:g}; pass a share of at least 0, such as 0.2."
         )
-    if delimiter is not None and data is None:
-        raise InvalidParameter("--delimiter is of a file with data; name it after the rule sets.")
+    if reading.is_said and data is None:
+        raise InvalidParameter(
+            "Options that say how a file is read are of one with data; name it after the rule sets."
+        )
     check_outputs({"--html": html}, [old, new, data])
     models = [late.rulesets.read_model(path) for path in (old, new)]
     table = None
@@ -65,7 +68,7 @@ def diff(
             for model in models
             for each in ([model] if isinstance(model, late.model.RuleSet) else model.values())
         ]
-        table = late.side_by_side.scan_used(sets, data, delimiter=delimiter)
+        table = late.side_by_side.scan_used(sets, data, **reading.said)
     comparison = late.evaluation.compare_rule_sets(old, new, table, effect_change=effect_change)
     if html is not None:
         write_file(html, comparison.to_html())

@@ -20,13 +20,14 @@ from mossrules.cli._learning import (
     read_for_task,
 )
 from mossrules.cli._output import (
-    as_csv,
     check_plot,
     figure_bytes,
+    is_excel,
     print_json,
     print_line,
     print_plain,
     progress,
+    table_file,
 )
 from mossrules.exceptions import InvalidParameter, SolveLimitWarning
 
@@ -68,7 +69,10 @@ def performance(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="CSV", help="Where to write a row per measure and subgroup."
+            "--output",
+            "-o",
+            metavar="CSV|XLSX",
+            help="Where to write a row per measure and subgroup.",
         ),
     ] = None,
     plot: Annotated[
@@ -82,6 +86,7 @@ def performance(
     jobs: options.Jobs = None,
 ) -> None:
     """Measure predictions on rows left out, each measure with its interval, also by subgroup."""
+    is_excel(output)
     check_outputs({"--output": output, "--plot": plot}, [*file.paths, *moss.paths, model])
     if plot is not None:
         check_plot(plot)
@@ -147,7 +152,7 @@ def finish(
             name: [None if value != value else value for value in values]  # noqa: PLR0124  NaN
             for name, values in found.columns().items()
         }
-        write_file(output, as_csv(columns))
+        write_file(output, table_file(output, columns))
     if plot is not None:
         write_file(plot, figure_bytes(lambda ax: found.plot("calibration", ax), plot, SQUARE))
     if as_json:

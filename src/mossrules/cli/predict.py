@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,14 +12,16 @@ from mossrules import _late as late
 from mossrules._files import check_outputs, write_file
 from mossrules.cli import _options as options
 from mossrules.cli._learning import Columns
-from mossrules.cli._output import as_csv, print_json, print_plain
+from mossrules.cli._output import as_csv, errors, is_excel, print_json, print_plain, table_file
 from mossrules.exceptions import InvalidParameter
 
 __all__ = ["predict"]
 
+OF_THE_FILE = ("delimiter", "encoding", "sheet")  # and not of its values
 PREDICTION, PROBABILITY = "prediction", "probability"
 
 
+@options.with_option_groups
 def predict(
     model: Annotated[
         Path, typer.Argument(help="A rule set that fit has written.", show_default=False)
@@ -28,7 +30,9 @@ def predict(
     *,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="CSV", help="Where to write, instead of printing."),
+        typer.Option(
+            "--output", "-o", metavar="CSV|XLSX", help="Where to write, instead of printing."
+        ),
     ] = None,
     keep: Annotated[
         list[str] | None,
@@ -45,16 +49,21 @@ def predict(
         ),
     ] = None,
     as_json: options.Json = False,
-    delimiter: options.Delimiter = None,
+    reading: options.Reading,
 ) -> None:
     """Predict each row of a CSV or Parquet file, or explain one of them.
 
     Of a class, its probability is predicted, in a column such as P(status=case); of several, that
     of each and the likeliest.
     """
+    is_excel(output)
     check_outputs({"--output": output}, [model, data])
     ruleset = late.rulesets.read_model(model)
-    table = read_features(data, ruleset, delimiter)
+    known = ruleset.reading.describe()
+    if known:
+        sentence = f"The file is read as that of training was: {known}."
+        errors.print(sentence, soft_wrap=True, markup=False)
+    table = read_features(data, ruleset, reading.said)
     if explain is not None:
         show_explanation(ruleset, table, explain, as_json=as_json)
         return
@@ -62,13 +71,13 @@ def predict(
     for name in predictions:
         if name in (keep or []):
             raise InvalidParameter(f"--keep has {name!r}, the name of a new column; rename it.")
-    columns = read_kept(data, keep or [], delimiter) | predictions
+    columns = read_kept(data, keep or [], reading.said) | predictions
     if as_json:
         print_json(columns)
     elif output is None:
         print_plain(as_csv(columns).rstrip("\n"))
     else:
-        write_file(output, as_csv(columns))
+        write_file(output, table_file(output, columns))
 
 
 def predicted_columns(
@@ -92,15 +101,15 @@ def predicted_name(ruleset: late.model.RuleSet) -> str:
 
 
 def read_features(
-    path: Path, ruleset: late.model.RuleSet | late.model.RuleSets, delimiter: str | None
+    path: Path, ruleset: late.model.RuleSet | late.model.RuleSets, said: Mapping[str, Any]
 ) -> Columns:
-    """Return the columns that rules use, in the types they had in training."""
+    """Return the columns that rules use, in the types they had in training, and read as then."""
     sets = [ruleset] if isinstance(ruleset, late.model.RuleSet) else [*ruleset.values()]
     how = late.values.reading_options(path, [each.binning for each in sets])
-    return late.data.read_file(path, **how, delimiter=delimiter)
+    return late.data.read_file(path, **how, **said)
 
 
-def read_kept(path: Path, names: Sequence[str], delimiter: str | None) -> dict[str, list[Any]]:
+def read_kept(path: Path, names: Sequence[str], said: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return columns to write beside the predictions, as text; None where a value is missing."""
     if not names:
         return {}
@@ -109,7 +118,7 @@ def read_kept(path: Path, names: Sequence[str], delimiter: str | None) -> dict[s
         only=names,
         required=names,
         kinds=dict.fromkeys(names, late.columns.Kind.CATEGORICAL),
-        delimiter=delimiter,
+        **{name: value for name, value in said.items() if name in OF_THE_FILE},
     )
     return {
         name: [None if value is None else str(value) for value in _listed(kept[name])]
