@@ -16,6 +16,7 @@ from research.harness.reports import Report, Skipped, show, write_report
 
 SUBJECTS = (
     "startup",
+    "readers",
     "forest",
     "statistics",
     "path",
