@@ -128,11 +128,26 @@ def test_performance_is_of_the_outcome():
         performance(MossRegressor(), X, X["age"], outcome=1)
 
 
+def test_what_is_no_r2_is_not_called_so():
+    """Of classes, evaluations of the trade-off speak of the share of the log-loss explained."""
+    found = evaluate_frontier(MossClassifier(2, n_trees=30), X, STATUS, cv=2, points=[1.0])
+    assert "R2" not in f"{found!r} {found.points}"
+    assert "log-loss explained " in repr(found.points[0])
+    assert "log-loss explained on test rows" in found.plot().ax_.get_ylabel()
+
+
+def test_rules_that_add_up_a_probability_say_whose():
+    """Those of SIRUS have the unit of a probability, and no log-odds."""
+    rules = SirusClassifier(2, n_trees=30).fit({**X, "status": STATUS}, "status").rules_
+    assert rules.to_text().startswith("Predicted probability of status = case is")
+
+
 def test_frontiers_of_several_classes_are_a_dict():
     """Each is that of its class against all others, which have the same rules."""
     y = np.digitize(X["dose"], [-0.5, 0.5])
     found = evaluate_frontier(MossClassifier(2, n_trees=30), X, y, cv=3, points=[1.0, 0.3])
     assert list(found) == [0, 1, 2]
+    assert list(MossClassifier(2, n_trees=30).fit(X, y).frontier_) == [0, 1, 2]
     alone = evaluate_frontier(MossClassifier(2, n_trees=30), X, y == 2, cv=3, points=[1.0, 0.3])
     for ours, theirs in zip(found[2].results, alone.results, strict=True):
         assert [each.rules for each in ours] == [each.rules for each in theirs]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ from mossrules.learning.fit import find_in_rows
 from mossrules.learning.squared_error import refit_weights
 from mossrules.learning.stability_levels import count_untied
 from mossrules.model import RuleSet
+from mossrules.model.export_text import event_text
 
 __all__ = ["FrequentRules", "SirusClassifier", "SirusRegressor"]
 
@@ -263,7 +265,9 @@ class SirusClassifier(FrequentRules, BaselineClassifier):
         return rules.with_weights(rules.steps / max(1, len(rules.steps)))
 
     def _learn(self, rows: Rows | None) -> None:
-        self.rules_ = self._rules_in_target_units(rows)  # it adds up rates, not log-odds
+        rules = self._rules_in_target_units(rows)  # it adds up rates, not log-odds
+        event = event_text(rules.target, self._outcome)
+        self.rules_ = replace(rules, target=f"probability of {event}")
 
     def _joined(self, by_class: dict[Label, RuleSet]) -> Any:
         return by_class  # RuleSets are for log-odds

@@ -239,6 +239,11 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
             return {label: member.frontier(*how, **more) for label, member in members}
         return super().frontier(*how, **more)
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "frontier_" and "estimators_" in self.__dict__:
+            return self.frontier()
+        return super().__getattr__(name)
+
     def near_frontier(self, *how: Any, **more: Any) -> Any:
         """Return what keeping more approved rules costs; of several classes, by class."""
         check_is_fitted(self)

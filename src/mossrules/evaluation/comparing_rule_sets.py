@@ -135,7 +135,7 @@ def _sides(old: Any, new: Any) -> tuple[Side, Side]:
     if not one.sets.keys() & other.sets.keys():
         raise InvalidParameter(
             f"{one.name} has rules for {_classes(one)} and {other.name} for {_classes(other)}; "
-            "compare rule sets that have a class in common."
+            "compare rule sets that have a class in common, of two classes by the same outcome."
         )
     return one, other
 

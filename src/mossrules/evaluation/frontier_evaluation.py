@@ -88,6 +88,7 @@ class EvaluatedPoint:
     ochiai: Estimate  #: likewise
     pog: Estimate  #: likewise
     nogueira: Estimate  #: likewise, corrected for chance
+    score: str = "R2"  #: what `r2` is: of classes "log-loss explained", the share of it
 
     @classmethod
     def of(
@@ -111,12 +112,13 @@ class EvaluatedPoint:
             **{measure: agreement.mean(measure) for measure in MEASURES},
             # Candidates are counted by codes. By thresholds one of them may be several rules.
             nogueira=agreement.nogueira(max(1, n_candidates, agreement.distinct)),
+            score="R2" if folds[0].rules.link == "identity" else "log-loss explained",
         )
 
     def __repr__(self) -> str:
         return (
-            f"EvaluatedPoint(share {self.share:.3g}: R2 {self.r2:.3f} +- {self.r2_se:.3f}, "
-            f"Dice {self.dice.estimate:.3f}, {self.rules:.3g} rules)"
+            f"EvaluatedPoint(share {self.share:.3g}: {self.score} {self.r2:.3f} +- "
+            f"{self.r2_se:.3f}, Dice {self.dice.estimate:.3f}, {self.rules:.3g} rules)"
         )
 
 
@@ -244,10 +246,11 @@ class FrontierEvaluation:
         """Return one row for each point.
 
         Columns: `share` of the largest stability asked for, and `stability` reached on average;
-        `r2` on the test rows with its standard error `r2_se`, and `error`, the mean squared one;
-        `dice` with its interval, the other measures; `rules`, their mean number; in how many folds
-        the choice was `optimal` to the gap, `stopped` before, or `approximate`; and whether the
-        point is `chosen` by "one-standard-error".
+        `r2` on the test rows (of classes the share of the log-loss that is explained) with its
+        standard error `r2_se`, and `error`, the mean squared one (of classes the log-loss); `dice`
+        with its interval, the other measures; `rules`, their mean number; in how many folds the
+        choice was `optimal` to the gap, `stopped` before, or `approximate`; and whether the point
+        is `chosen` by "one-standard-error".
         """
         chosen = self.choose() if self._is_scored else None
 
@@ -308,9 +311,9 @@ class FrontierEvaluation:
             r2 = [point.r2 for point in self.points if not np.isnan(point.r2)]
             dice = [point.dice.estimate for point in self.points]
             parts += [
-                f"R2 {min(r2):.3f} to {max(r2):.3f}",
+                f"{chosen.score} {min(r2):.3f} to {max(r2):.3f}",
                 f"Dice {min(dice):.3f} to {max(dice):.3f} (same {self.identity})",
-                f"chosen share {chosen.share:.3g} with R2 {chosen.r2:.3f}",
+                f"chosen share {chosen.share:.3g} with {chosen.score} {chosen.r2:.3f}",
             ]
         if stopped:
             parts.append(f"{stopped} solves stopped early")

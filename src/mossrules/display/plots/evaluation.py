@@ -95,6 +95,7 @@ class EvaluationDisplay:
     confidence: float  #: of the horizontal bars
     n_folds: int  #: of the evaluation
     limit: float | None  #: least R2 accepted, if the rule has one
+    score: str = "R2"  #: what is on the vertical axis; of classes "log-loss explained"
 
     # --- data -----------------------------------------------------------------------------------
 
@@ -143,6 +144,7 @@ class EvaluationDisplay:
             confidence=estimates[0].confidence,
             n_folds=evaluation.n_folds,
             limit=best.r2 - best.r2_se if rule == "one-standard-error" else None,
+            score=best.score,
         )
 
     def frame(self, *, backend: Backend | None = None) -> Any:
@@ -173,14 +175,15 @@ class EvaluationDisplay:
             if mark.chosen:
                 words = f"chosen: stability target {mark.share:.1%}"
                 self._draw(words, [mark.stability], [mark.r2], **CHOSEN)
+        score = "$R^2$" if self.score == "R2" else f"share of {self.score}"
         if self.limit is not None:
-            label = "best $R^2$ minus one standard error"
+            label = f"best {score} minus one standard error"
             self.artists_[label] = self.ax_.axhline(self.limit, label=label, **LIMIT)
         finish(
             self.ax_,
             x=f"recurrence: {NAMES[self.measure]} between folds (same {self.identity}), "
             f"{self.confidence:.0%} interval",
-            y=f"$R^2$ on test rows: mean of {self.n_folds} folds, $\\pm$ standard error",
+            y=f"{score} on test rows: mean of {self.n_folds} folds, $\\pm$ standard error",
             whole=False,
         )
         return self
