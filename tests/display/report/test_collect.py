@@ -8,7 +8,7 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
-from sklearn.metrics import log_loss
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import KFold
 
 from mossrules import MossClassifier, MossRegressor, RuleSet
@@ -387,3 +387,27 @@ def test_groups_without_their_rows_are_refused(model, name):
     """They would have had no effect."""
     with pytest.raises(InvalidParameter, match=f"{name} is one value for each row of X; pass X"):
         collect(model, **{name: np.arange(N)})
+
+
+def test_the_report_is_of_the_outcome_and_says_when_it_is_rare():
+    """Rates, share and events are of the case, whose label comes first; so is the warning."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"dose": rng.normal(size=300).round(2), "age": rng.integers(20, 80, 300)})
+    case = X["dose"] + rng.normal(size=300) / 2 > 1.8
+    y = pd.Series(np.where(case, "case", "control"), name="status")
+    classifier = MossClassifier(4, n_trees=40).fit(X, y)
+    report = collect(classifier, X, y, cv=None, points=[1.0], refits=0, methods=None)
+    assert report.outcome == "case"
+    rules = classifier.rules_
+    by_text = {rule.text: rule for rule in report.rules}
+    for text, holds in zip(rules.texts, rules.holds(X).T, strict=True):
+        if by_text[text].mean is not None:
+            assert by_text[text].mean == pytest.approx(case[holds].mean())
+            assert by_text[text].events == case[holds].sum()
+    summary = report.target_summary
+    assert summary.share == pytest.approx(case.mean())
+    assert summary.events.startswith(f"{case.sum()} of 300 training rows are status = case: ")
+    assert summary.few_events.startswith(f"Only {case.sum()} training rows are status = case")
+    probability = classifier.predict_proba(X)[:, 0]
+    assert summary.auc == pytest.approx(roc_auc_score(case, probability))
+    assert summary.balanced_accuracy == balanced_accuracy_score(case, probability > 0.5)
