@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 Value = TypeVar("Value")
+LONG = 200  # bits of an integer that is longer than anyone would read
 
 
 # --- parameters -----------------------------------------------------------------------------------
@@ -36,8 +37,15 @@ def check_integer(name: str, value: Any, *, minimum: int = 1, maximum: int | Non
     allowed = isinstance(value, Integral) and not isinstance(value, bool)
     if not allowed or value < minimum or (maximum is not None and value > maximum):
         bounds = f"of at least {minimum}" if maximum is None else f"between {minimum} and {maximum}"
-        raise InvalidParameter(f"{name} is {value!r}; pass an integer {bounds}.")
+        raise InvalidParameter(f"{name} is {_shown(value)}; pass an integer {bounds}.")
     return int(value)
+
+
+def _shown(value: Any) -> str:
+    """Return a value as it is written, but for integers of which Python writes no more."""
+    if isinstance(value, int) and value.bit_length() > LONG:
+        return f"an integer of {value.bit_length():,} bits"
+    return repr(value)
 
 
 def check_number(
@@ -48,8 +56,13 @@ def check_number(
     allowed = isinstance(value, Real) and not isinstance(value, bool) and value < float("inf")
     if not allowed or not (value > above if minimum is None else value >= minimum):
         bound = f"greater than {above:g}" if minimum is None else f"of at least {minimum:g}"
-        raise InvalidParameter(f"{name} is {value!r}; pass a finite number {bound}.")
-    return float(value)
+        raise InvalidParameter(f"{name} is {_shown(value)}; pass a finite number {bound}.")
+    try:
+        return float(value)
+    except OverflowError:  # an integer, which has no largest
+        raise InvalidParameter(
+            f"{name} is {_shown(value)}; pass a finite number of at most 1e308."
+        ) from None
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:

@@ -1,7 +1,4 @@
-from sklearn.utils.estimator_checks import (
-    check_dataframe_column_names_consistency,
-    parametrize_with_checks,
-)
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mossrules import MossClassifier
 
@@ -15,8 +12,3 @@ from mossrules import MossClassifier
 def test_scikit_learn_is_content(estimator, check):
     """All of scikit-learn's checks pass, with none that is expected to fail."""
     check(estimator)
-
-
-def test_names_of_columns_are_treated_as_scikit_learn_treats_them():
-    """Names are kept, compared, and warned or refused about as in scikit-learn's own estimators."""
-    check_dataframe_column_names_consistency("MossClassifier", MossClassifier(3, n_trees=10))

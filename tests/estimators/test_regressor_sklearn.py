@@ -21,10 +21,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import (
-    check_dataframe_column_names_consistency,
-    parametrize_with_checks,
-)
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mossrules import FittedEnsemble, MossRegressor
 from mossrules.exceptions import InvalidFile, MissingColumns, MossError
@@ -47,11 +44,6 @@ def diabetes():
 def test_scikit_learn_is_content(estimator, check):
     """All of scikit-learn's checks pass, with none that is expected to fail."""
     check(estimator)
-
-
-def test_names_of_columns_are_treated_as_scikit_learn_treats_them():
-    """Names are kept, compared, and warned or refused about as in scikit-learn's own estimators."""
-    check_dataframe_column_names_consistency("MossRegressor", MossRegressor(n_trees=20))
 
 
 def test_clones_and_copies_do_the_same(diabetes):

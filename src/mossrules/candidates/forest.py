@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 # A rule of more than six conditions is not read by anyone, and node numbers have six bits.
 MAX_DEPTH = 6
+MOST_TREES = 10**9  # of more, the nodes alone would fill any memory
 AUTO_TREES: Final = "auto"  # as many trees as `enough_trees` finds to be enough
 HISTOGRAM_BYTES = 1 << 28  # trees are grown in batches when their histograms would exceed this
 
@@ -197,7 +198,7 @@ def grow_forest(
     n_columns = len(data.binning.columns)
     grower = _Grower(
         data=data,
-        forest=Forest.unsplit(check_integer("n_trees", n_trees), max_depth),
+        forest=Forest.unsplit(check_integer("n_trees", n_trees, maximum=MOST_TREES), max_depth),
         n_drawn=count_features(max_features, n_columns),
         min_leaf_weight=_leaf_weight(data, min_leaf),
         seed=np.uint64(seed),
@@ -442,7 +443,7 @@ class ForestGenerator:
                 f"n_trees is {self.n_trees!r}; pass a number of trees, or 'auto'."
             )
         if not isinstance(self.n_trees, str):
-            check_integer("n_trees", self.n_trees)
+            check_integer("n_trees", self.n_trees, maximum=MOST_TREES)
         if self.noise is not None:
             check_number("noise", self.noise)
 
@@ -467,7 +468,7 @@ class ForestGenerator:
         """Return the trees."""
         return grow_forest(
             data,
-            n_trees=check_integer("n_trees", self.n_trees),
+            n_trees=check_integer("n_trees", self.n_trees, maximum=MOST_TREES),
             max_depth=self.max_depth,
             max_features=self.max_features,
             min_leaf=self.min_leaf,

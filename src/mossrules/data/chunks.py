@@ -44,6 +44,7 @@ class Effort(TypedDict, total=False):
 # costs little, and short enough that the codes of one stay in a cache and threads end together.
 MAX_CHUNK_ROWS = 1 << 16
 MIN_CHUNK_ROWS = 1 << 11
+MOST_JOBS = 2**15
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     """
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InvalidParameter(f"n_jobs is {n_jobs!r}; pass None or a non-zero integer.")
+    if n_jobs is not None:
+        check_integer("n_jobs", n_jobs, minimum=-MOST_JOBS, maximum=MOST_JOBS)
     return int(joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs))
 
 

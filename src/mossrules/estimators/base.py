@@ -39,7 +39,7 @@ from mossrules.data.table import (
     target_name,
     without,
 )
-from mossrules.exceptions import FewEventsWarning, InvalidParameter, warn_user
+from mossrules.exceptions import FewEventsWarning, InvalidParameter, InvalidTable, warn_user
 from mossrules.learning.fit import find_in_rows
 from mossrules.learning.method import RuleMethod
 from mossrules.learning.near import approved_rules
@@ -533,6 +533,7 @@ def read_training(
             DataConversionWarning,
         )
     n_jobs = resolve_n_jobs(getattr(estimator, "n_jobs", None))
+    _names_columns(X)
     rows = read_rows(X, y, sample_weight, groups, n_jobs=n_jobs, **how)
     estimator._reading = rows.reading.kept([column.name for column in rows.columns])  # noqa: SLF001
     if nw.dependencies.is_into_dataframe(X):
@@ -543,6 +544,23 @@ def read_training(
     else:
         set_names(estimator, [column.name for column in rows.columns], named=rows.named)
     return rows
+
+
+def _names_columns(X: Any) -> bool:
+    """Tell whether the columns of a frame have names, or refuse names of which some are text."""
+    if not nw.dependencies.is_into_dataframe(X):
+        return False
+    names = list(getattr(X, "columns", ()))
+    if nw.dependencies.is_pyarrow_table(X):
+        names = list(X.column_names)
+    are_text = [isinstance(name, str) for name in names]
+    if any(are_text) and not all(are_text):
+        other = names[are_text.index(False)]
+        raise InvalidTable(
+            f"Some names of columns are text and {other!r} is not; name all columns by text, such "
+            "as by X.columns = X.columns.astype(str) in pandas."
+        )
+    return all(are_text)
 
 
 def set_names(estimator: Any, names: Sequence[str], *, named: bool) -> None:
@@ -571,9 +589,11 @@ def read_features(estimator: Any, X: Any, ignored: Sequence[str]) -> Table:
         return replace(table if names is None else table.select(names.tolist()), named=False)
     X = without(X, *ignored)
     table = Table.from_any(X)
-    if not isinstance(X, Mapping | Table):
+    has_names = isinstance(X, Mapping) or _names_columns(X)
+    if names is not None and has_names:
+        # By name, in any order and with others beside them, which scikit-learn would refuse.
+        table = table.select(names.tolist())
+    elif not isinstance(X, Mapping | Table):
         validate_data(estimator, X, reset=False, skip_check_array=True)
-    if isinstance(X, Mapping) and hasattr(estimator, "feature_names_in_"):
-        table = table.select(estimator.feature_names_in_.tolist())
     # From here on by position: the names agree, or there are none to go by.
     return Table(table.columns, table.n_rows, named=False)
