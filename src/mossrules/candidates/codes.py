@@ -154,9 +154,9 @@ def encode_table(
 def _grid_of(rows: Rows, span: Span) -> Grid:
     if rows.numbering != CONTENT:
         return TargetGrid.from_range(*span)
-    if not has_canonical_order(rows.features.n_rows):  # then the target is not brought here
+    if not has_canonical_order(rows.n_used):  # then the target is not brought here
         return EvenGrid.from_range(*span)
-    return EvenGrid.from_range(*span, np.clip(rows.given, *span))
+    return EvenGrid.from_range(*span, np.clip(rows.given[rows.used], *span))
 
 
 # --- one chunk ----------------------------------------------------------------------------------

@@ -50,7 +50,8 @@ def has_canonical_order(n_rows: int) -> bool:
 def are_repetitions(weights: FloatArray) -> bool:
     """Tell whether weights are whole numbers, small enough to repeat rows instead."""
     whole = bool((weights == np.round(weights)).all())
-    return whole and float(weights.sum()) <= MOST_REPEATS * len(weights)
+    # Rows of weight zero are not there, and so must not decide what the others are.
+    return whole and float(weights.sum()) <= MOST_REPEATS * int(np.count_nonzero(weights))
 
 
 def canonicalise_rows(

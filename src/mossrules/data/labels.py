@@ -30,12 +30,21 @@ __all__ = [
 
 
 def read_target(
-    column: Column, n_rows: int, *, of_classes: bool
+    column: Column, n_rows: int, weights: FloatArray | None = None, *, of_classes: bool
 ) -> tuple[FloatArray, AnyArray | None]:
-    """Return the target of all rows, and the classes of which it has the positions."""
+    """Return the target of all rows, and the classes of which it has the positions.
+
+    Classes are those of rows that count; the position of others says nothing.
+    """
     if not of_classes:
         return finite_numbers(column, 0, n_rows), None
     classes, codes = read_labels(column, n_rows)
+    if weights is not None:
+        counted = np.unique(codes[weights > 0])
+        if 2 <= len(counted) < len(classes):
+            places = np.zeros(len(classes), dtype=np.int64)
+            places[counted] = np.arange(len(counted))
+            classes, codes = classes[counted], places[codes]
     return codes.astype(np.float64), classes
 
 

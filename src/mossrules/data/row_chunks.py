@@ -120,16 +120,30 @@ def split_chunk(name: str, read: ReadTarget, chunk: Chunk) -> list[Chunk]:
 
 
 def target_in_parts(
-    source: ChunkSource[Chunk], name: str, *, of_classes: bool, n_jobs: int
+    source: ChunkSource[Chunk],
+    name: str,
+    weights: FloatArray | None,
+    spans: Sequence[RowRange],
+    *,
+    of_classes: bool,
+    n_jobs: int,
 ) -> tuple[ChunkSource[Chunk], AnyArray | None]:
-    """Return chunks that read their target from a column, and its classes, found in one pass."""
+    """Return chunks that read their target from a column, and its classes, found in one pass.
+
+    Classes are those of rows that count; the position of others says nothing.
+    """
     read: ReadTarget = finite_numbers
     classes = None
     # Two readings of the same column: labels to find out which there are, and then positions among
     # them. Workers are sent the few labels, and nobody holds those of all rows.
     if of_classes:
         labelled = source.split(partial(split_chunk, name, label_values), keep=False)
-        classes = sort_labels(name, labelled.fold(_labels_in, operator.or_, n_jobs=n_jobs))
+        if weights is not None:
+            counts = weights > 0
+            beside = [(counts[span.start : span.stop],) for span in spans]
+            labelled = labelled.split(_with_counts, keep=False, beside=beside)
+        counted, others = labelled.fold(_labels_in, _more_labels, n_jobs=n_jobs)
+        classes = sort_labels(name, counted if len(counted) > 1 else counted | others)
         position = {label: number for number, label in enumerate(classes.tolist())}
         read = partial(_positions, position)
     return source.split(partial(split_chunk, name, read), keep=False), classes
@@ -137,11 +151,22 @@ def target_in_parts(
 
 def _positions(position: dict[Label, int], column: Column, start: int, stop: int) -> FloatArray:
     labels = label_values(column, start, stop).tolist()
-    return np.array([position[label] for label in labels], dtype=np.float64)
+    return np.array([position.get(label, 0) for label in labels], dtype=np.float64)
 
 
-def _labels_in(chunk: Chunk) -> set[Any]:
-    return set(chunk.target.tolist())
+def _with_counts(chunk: Chunk, counts: AnyArray) -> list[Chunk]:
+    return [replace(chunk, weights=counts)]
+
+
+def _labels_in(chunk: Chunk) -> tuple[set[Any], set[Any]]:
+    """Return the labels of rows that count, and those of others."""
+    labels = chunk.target
+    counts = np.ones(len(labels), dtype=bool) if chunk.weights is None else chunk.weights
+    return set(labels[counts].tolist()), set(labels[~counts].tolist())
+
+
+def _more_labels(one: Sequence[set[Any]], other: Sequence[set[Any]]) -> tuple[set[Any], set[Any]]:
+    return one[0] | other[0], one[1] | other[1]
 
 
 def one_class(position: int, chunk: Chunk) -> list[Chunk]:

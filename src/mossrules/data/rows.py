@@ -181,7 +181,9 @@ class Rows:
     def _times(self) -> IntArray | None:
         """How often each row given is one of these rows; None for once each."""
         weights, repeats = self._counted
-        if self.keeps_order or (weights is None and repeats is None):
+        if weights is None and repeats is None:
+            return None
+        if self.keeps_order and (weights is None or weights.all()):
             return None
         times = np.ones(self.features.n_rows, np.int64) if repeats is None else repeats.copy()
         if weights is not None:
@@ -189,6 +191,16 @@ class Rows:
             # others.
             times[weights == 0] = 0
         return times
+
+    @property
+    def used(self) -> IntArray | slice:
+        """Which of the rows given count at all."""
+        return slice(None) if self._times is None else np.flatnonzero(self._times)
+
+    @property
+    def n_used(self) -> int:
+        """How many of the rows given count at all."""
+        return self.features.n_rows if self._times is None else int(np.count_nonzero(self._times))
 
     @cached_property
     def _order(self) -> IntArray | None:
@@ -231,11 +243,10 @@ class Rows:
         names = [column.name for column in self.columns]
         if self.features.named and self.features.has_text_names:
             return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
-        if len(names) == 1 or not has_canonical_order(self.features.n_rows):
+        if len(names) == 1 or not has_canonical_order(self.n_used):
             return np.arange(len(names))
-        used, times = np.arange(self.features.n_rows), self._times
-        if self.sample_weight is not None:
-            used = np.flatnonzero(self.sample_weight if times is None else times)
+        times = self._times
+        used = np.arange(self.features.n_rows)[self.used]
         ranks = centred_ranks(self.given, used)[used]
         read = partial(self._column_key, rows=used)
         return order_columns(len(names), read, ranks, None if times is None else times[used])
@@ -302,13 +313,11 @@ class Rows:
         """The number of the group of each row given; None where rows are in no groups."""
         if self.groups is None:
             return None
-        numbers, weights = self._row_ids(), self._counted[0]
+        numbers = self._row_ids()
         if numbers is None:
             numbers = np.arange(self.features.n_rows)
         # Rows that do not count must not lend their number to those of their group that do.
         used = slice(None) if self._order is None else self._order
-        if self.keeps_order and weights is not None:
-            used = np.flatnonzero(weights)
         first = np.full(int(self.groups.max()) + 1, np.iinfo(numbers.dtype).max, numbers.dtype)
         np.minimum.at(first, self.groups[used], numbers[used])
         found: AnyArray = first[self.groups]
@@ -388,7 +397,7 @@ class Rows:
             low, high = self.span  # without bringing all of it here
             return not low < high
         # Weights that round to zero on the grid still count here; `target_varies` knows the grid.
-        used = self.given if self._times is None else self.given[self._times > 0]
+        used = self.given[self.used]
         return bool(used.min() == used.max())
 
     # --- other rows -------------------------------------------------------------------------------
@@ -561,7 +570,7 @@ def _read_whole(
     table, column = split_column(X, y)
     _check_size(table.n_rows)
     weights = read_weights(sample_weight, table.n_rows)
-    target, classes = read_target(column, table.n_rows, of_classes=of_classes)
+    target, classes = read_target(column, table.n_rows, weights, of_classes=of_classes)
     # Canonical order looks at columns row by row, and folds and classes read them again. In the
     # order given, two passes over slices are all, for which nothing need be kept.
     table = replace(table, parts=()) if keeps_order else table.loaded()
@@ -599,9 +608,11 @@ def _read_in_parts(
     features, column = split_column(replace(table, named=True), y)
     target, classes = None, None
     if isinstance(y, str):
-        source, classes = target_in_parts(source, y, of_classes=of_classes, n_jobs=n_jobs)
+        source, classes = target_in_parts(
+            source, y, weights, table.parts, of_classes=of_classes, n_jobs=n_jobs
+        )
     else:
-        target, classes = read_target(column, table.n_rows, of_classes=of_classes)
+        target, classes = read_target(column, table.n_rows, weights, of_classes=of_classes)
     text = not is_dask(X) or all(isinstance(name, str) for name in getattr(X, "columns", ()))
     features = replace(features, named=named, has_text_names=text)
     return Rows(
