@@ -4,19 +4,23 @@ Each property is tried on 60 random tables of all kinds with many ties; the figu
 another fit, so nothing here rests on what the package takes for right.
 """
 
+import dask
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
 
-from mossrules import MossRegressor
+from mossrules import MossClassifier, MossRegressor
 from mossrules.candidates.search import find_candidates
 from mossrules.estimators import candidates_for
 from support.invariance_cases import (
+    WEIGHTS,
     assert_same,
     classifier,
     numbers_of,
     regressor,
     tables,
+    with_idle_rows,
 )
 
 
@@ -107,6 +111,89 @@ def test_rows_of_weight_zero_are_not_there(cases):
         weights = np.append(0.1 + rng.random(n).round(2), np.zeros(9))
         assert_same(model, regressor(more, target, (order < n).astype(float)))
         assert_same(regressor(X, y, weights[:n]), regressor(more, target, weights[order]))
+
+
+SOURCES = ("memory", "csv", "parquet", "dask")
+
+
+def in_source(table, source, path):
+    """Return a table in memory, in a file, or in partitions of Dask."""
+    if source == "memory":
+        return table
+    if source == "dask":
+        return dd.from_pandas(table, npartitions=3)
+    getattr(table, f"to_{source}")(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("task", ["number", "two classes", "several classes"])
+def test_rows_of_weight_zero_change_nothing_at_all(task, tmp_path):
+    """Not one bit of a model, whatever they hold: in all kinds of input, weights, and groups."""
+    for number, (X, y) in enumerate(tables()):
+        if number % {"number": 1, "two classes": 3, "several classes": 10}[task]:
+            continue  # classes take longer, and several a fit for each
+        rng = np.random.default_rng(number)
+        if task != "number":
+            cuts = np.quantile(y, [0.5] if task == "two classes" else [0.3, 0.7])
+            y = np.array(["low", "mid", "top"])[np.searchsorted(cuts, y)]  # noqa: PLW2901
+        weights = WEIGHTS[rng.choice([*WEIGHTS])](rng, len(y))
+        table = X.assign(y=y, weight=weights, group=rng.integers(0, 20, len(y)))
+        source = SOURCES[rng.integers(len(SOURCES))]
+        path = tmp_path / f"a.{source}"
+        how = {"n_trees": 8, "n_jobs": 1, "min_coverage": float(rng.choice([0.1, 0.02]))}
+        roles = {"sample_weight": "weight"}
+        if rng.random() < 0.5:
+            roles["groups"] = "group"
+        estimator = MossRegressor if task == "number" else MossClassifier
+        with dask.config.set(scheduler="synchronous"):
+            one, other = (
+                estimator(3, **how).fit(
+                    in_source(each, source, tmp_path / f"a.{source}"), "y", **roles
+                )
+                for each in (table, with_idle_rows(rng, table))
+            )
+        assert one.rules_.to_json() == other.rules_.to_json(), (number, source, roles)
+        if task != "number":
+            assert one.classes_.tolist() == other.classes_.tolist()
+
+
+def test_candidates_do_not_know_rows_of_weight_zero():
+    """Nor do those that keep the order of rows, the rules of the paper's forest, and of others."""
+    for number, (X, y) in enumerate(tables()):
+        rng = np.random.default_rng(number)
+        weights = WEIGHTS[rng.choice([*WEIGHTS])](rng, len(y))
+        table = X.assign(y=y, weight=weights, group=0)
+        generator = ("forest", "paper-forest")[number % 2]
+        one, other = (
+            find_candidates(
+                each[X.columns],
+                each["y"],
+                sample_weight=each["weight"],
+                n_trees=16,
+                generator=generator,
+                min_coverage=0.05,
+            )
+            for each in (table, with_idle_rows(rng, table))
+        )
+        assert one.pool == other.pool
+        assert one.statistics.n == other.statistics.n
+        np.testing.assert_array_equal(one.statistics.G, other.statistics.G)
+
+
+def test_records_of_refits_do_not_know_rows_of_weight_zero():
+    """Nor do the intervals, and the numbers of rows, that a rule set carries."""
+    for number, (X, y) in enumerate(tables()):
+        if number % 12:  # refits take time
+            continue
+        rng = np.random.default_rng(number)
+        table = X.assign(y=y, weight=WEIGHTS["whole"](rng, len(y)), group=0)
+        models = []
+        for each in (table, with_idle_rows(rng, table)):
+            data, roles = each.drop(columns="group"), {"sample_weight": "weight"}
+            model = MossRegressor(2, n_trees=16, n_jobs=1).fit(data, "y", **roles)
+            model.track_record(data, "y", refits=2, **roles)
+            models.append(model.rules_)
+        assert models[0].to_json() == models[1].to_json()
 
 
 def test_whole_weights_are_rows_repeated():

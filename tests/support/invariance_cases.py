@@ -81,3 +81,36 @@ def assert_same(one, other, factor=1.0, names=None, offset=None):
     if offset is not None:
         intercept = factor * rules.intercept + offset
         assert other.rules_.intercept == pytest.approx(intercept, rel=NEAR, abs=near)
+
+
+WEIGHTS = {
+    "ones": lambda _rng, n: np.ones(n),
+    "whole": lambda rng, n: rng.integers(1, 4, n).astype(float),
+    "large": lambda rng, n: rng.integers(10, 14, n).astype(float),  # no repetitions, in so few rows
+    "fractions": lambda rng, n: 0.1 + rng.random(n).round(2),
+}
+
+
+def with_idle_rows(rng, table):
+    """Return a table with rows of weight zero anywhere among its own.
+
+    They have categories, numbers and targets that no other row has, and groups and classes too.
+    """
+    idle = table.sample(int(rng.integers(5, len(table))), replace=True, random_state=rng)
+    for name in idle.columns.difference(["y", "weight", "group"]):
+        if idle[name].dtype.kind == "f":
+            idle[name] = 1000.0 + 100.0 * idle[name]
+        elif idle[name].dtype.kind != "b":
+            idle[name] = rng.choice(["0 unseen", "unseen", "red"], len(idle))
+    if table["y"].dtype.kind == "f":
+        inside = rng.uniform(table["y"].min(), table["y"].max(), len(idle))
+        idle["y"] = np.where(rng.random(len(idle)) < 0.8, inside, 50.0 * inside)
+    else:
+        idle["y"] = rng.choice([*table["y"].unique(), "no such class"], len(idle))
+    idle["weight"] = 0.0
+    idle["group"] = rng.integers(0, 40, len(idle))
+    places = np.sort(rng.permutation(len(table) + len(idle))[: len(table)])
+    order = np.empty(len(table) + len(idle), dtype=np.int64)
+    order[places] = np.arange(len(table))
+    order[np.setdiff1d(np.arange(len(order)), places)] = len(table) + np.arange(len(idle))
+    return pd.concat([table, idle]).iloc[order].reset_index(drop=True)
