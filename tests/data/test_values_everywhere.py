@@ -135,7 +135,7 @@ def predicted(model, kind, source, table_from, *, gaps):
     table = table_from(kind, origin, gaps)
     with dask.config.set(scheduler="synchronous"):
         if by == "by the command":
-            return model.rules_.predict(read_features(Path(table), model.rules_, None))
+            return model.rules_.predict(read_features(Path(table), model.rules_, {}))
         if by == "on workers":
             return model.rules_.predict(scan_files(table, engine="dask"))
         found = model.predict(table)
