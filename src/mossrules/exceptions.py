@@ -10,6 +10,7 @@ import warnings
 from types import FrameType
 
 __all__ = [
+    "CacheWarning",
     "ColumnNameWarning",
     "FewEventsWarning",
     "InfeasibleProblem",
@@ -82,6 +83,10 @@ class InvalidFile(MossError, ValueError):
 
 class FewEventsWarning(UserWarning):
     """There are few training rows of the rarer class for the rules that tell the two apart."""
+
+
+class CacheWarning(UserWarning):
+    """What was compiled could not be read or kept, so that it is compiled again."""
 
 
 class MixedColumnWarning(UserWarning):

@@ -23,9 +23,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from mossrules._common import cached_property
+from mossrules._compiled import njit
 from mossrules._typing import AnyArray, BitArray, BoolArray, FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter, InvalidTarget
 

@@ -23,8 +23,8 @@ threshold is a monotone function, so neighbours keep the order, or equality, the
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from mossrules._compiled import njit
 from mossrules._typing import BoolArray, CodeArray, FloatArray, IntArray
 
 REST = 0.01  # of the tolerance: steps that lower the objective by less than half of this

@@ -27,6 +27,7 @@ SIGNS = {"good": ("ok    ", "green"), "note": ("note  ", "yellow"), "bad": ("FAU
 State = Literal["good", "note", "bad"]
 REQUIREMENT = re.compile(r"^([A-Za-z0-9_.-]+)[^;]*(?:;.*extra == ['\"](\w+)['\"])?")
 SEARCH = "search.run-*"  # the compiled function that takes longest
+KERNEL_BYTES = 1 << 20  # what there has to be room for
 AGREE = 1e-8  # relative, of losses found in two ways
 
 
@@ -120,13 +121,25 @@ def _cache() -> Finding:
     """Return where compiled kernels are kept: without such a place each start compiles anew."""
     folder = _cache_folder()
     try:
-        with late.tempfile.TemporaryFile(dir=folder):
-            pass
+        with late.tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(KERNEL_BYTES))
+            file.flush()
     except OSError as reason:
         why = f"{folder} cannot be written to ({reason.strerror or reason})"
         remedy = "set NUMBA_CACHE_DIR to a folder of yours, or each start compiles for a minute"
         return Finding("cache", f"{why}; {remedy}", "note")
-    return Finding("cache", f"{sum(1 for _ in _kept())} compiled functions in {folder}")
+    kept = list(_kept())
+    if damaged := [path for path in kept if not _is_whole(path)]:
+        what = f"{len(damaged)} of {len(kept)} compiled functions in {folder} are damaged"
+        remedy = f"they are made again when used, or remove them: {damaged[0]}"
+        return Finding("cache", f"{what}; {remedy}{' and others' * (len(damaged) > 1)}", "note")
+    return Finding("cache", f"{len(kept)} compiled functions in {folder}")
+
+
+def _is_whole(index: Path) -> bool:
+    """Tell whether an index of compiled functions begins and ends as numba writes them."""
+    content = index.read_bytes()
+    return content.startswith(b"\x80") and content.endswith(b".")  # of a pickle
 
 
 def _cache_folder() -> Path:

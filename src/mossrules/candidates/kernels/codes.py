@@ -5,9 +5,10 @@ Sets of rows are packed bits: 64 rows per word, row `r` of a chunk at bit `r % 6
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from mossrules._compiled import njit
 from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, FloatArray, IntArray
 
 BLOCK_WORDS = 512  # words of each set handled together: with a thousand sets, half of a cache

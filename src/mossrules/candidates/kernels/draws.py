@@ -7,8 +7,8 @@ The generator is SplitMix64 read at an arbitrary position: number `i` of the str
 import math
 
 import numpy as np
-from numba import njit
 
+from mossrules._compiled import njit
 from mossrules._typing import AnyArray, BitArray, BoolArray, IntArray
 from mossrules.data import canonical_order
 from mossrules.data.canonical_order import GOLDEN

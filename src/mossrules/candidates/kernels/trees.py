@@ -16,8 +16,8 @@ A nominal column is split into one level and the rest.
 """
 
 import numpy as np
-from numba import njit
 
+from mossrules._compiled import njit
 from mossrules._typing import AnyArray, BitArray, BoolArray, CodeArray, IntArray
 from mossrules.candidates.kernels.draws import TREES_PER_DRAW, draw_uniforms, poisson
 
@@ -173,7 +173,7 @@ def _find_nodes(
                 )
 
 
-@njit
+@njit()
 def _place_rows(
     codes: CodeArray,
     features: IntArray,
@@ -203,7 +203,7 @@ def _place_rows(
             cell_of_row[i] = cell if node_of_row[i] == here else cell_of_row[i]
 
 
-@njit
+@njit()
 def _unpack_cells(cell_weight: IntArray, cell_target: IntArray) -> None:
     """Part sums of packed words into weights and targets."""
     for cell in range(cell_weight.shape[0]):
@@ -211,7 +211,7 @@ def _unpack_cells(cell_weight: IntArray, cell_target: IntArray) -> None:
         cell_weight[cell] >>= TARGET_BITS
 
 
-@njit
+@njit()
 def _flush_cells(cells: IntArray, width: int, margins: IntArray) -> None:
     """Add the joint histogram to those of its one or two columns, and clear it."""
     n_nodes, _, n_codes = margins.shape
@@ -325,7 +325,7 @@ def _gain(
     return float(left_weight) * float(right_weight) / float(weight) * difference * difference
 
 
-@njit
+@njit()
 def _cross(a: int, b: int, c: int, d: int) -> float:
     """Return |a b - c d| of integers that are not negative, exact up to its last rounding."""
     high, low = _product(np.uint64(a), np.uint64(b))
@@ -336,7 +336,7 @@ def _cross(a: int, b: int, c: int, d: int) -> float:
     return np.float64(high - other_high - borrow) * 2.0**64 + np.float64(low - other_low)
 
 
-@njit
+@njit()
 def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the upper and the lower 64 bits of a b."""
     half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -347,7 +347,7 @@ def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     return high, (middle << half) | (lowest & mask)
 
 
-@njit
+@njit()
 def _best_level(
     weight: IntArray,
     total: IntArray,
@@ -369,7 +369,7 @@ def _best_level(
     return best_gain, best_code, 1
 
 
-@njit
+@njit()
 def _best_cut(
     weight: IntArray, total: IntArray, min_leaf_weight: int, even: bool, margin: float
 ) -> tuple[float, int, int]:

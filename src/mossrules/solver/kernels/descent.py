@@ -10,8 +10,7 @@ other sign: the objective in w_i alone is a parabola.
 
 from __future__ import annotations
 
-from numba import njit
-
+from mossrules._compiled import njit
 from mossrules._typing import BoolArray, FloatArray, IntArray
 
 

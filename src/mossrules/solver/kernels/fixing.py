@@ -9,8 +9,8 @@ All that has to do with constraints A z <= b is skipped where there are none.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from mossrules._compiled import njit
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.solver.kernels.relaxation import gain_of
 from mossrules.solver.kernels.state import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from mossrules._compiled import njit
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.solver.kernels.fixing import keeps_constraints, keeps_with_change
 from mossrules.solver.kernels.state import FREE, IN, NOBODY, OUT, Bounds, Data, Node, Search

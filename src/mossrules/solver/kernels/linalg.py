@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from mossrules._compiled import njit
 from mossrules._typing import BoolArray, FloatArray, IntArray
 
 FAST = {"reassoc", "contract"}  # sums may be reordered, so that loops use vector instructions

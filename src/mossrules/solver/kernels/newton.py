@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from mossrules._compiled import njit
 from mossrules._typing import FloatArray
 from mossrules.solver.kernels.linalg import FAST, factorise, solve_lower, solve_upper
 from mossrules.solver.kernels.state import Data, NodeWorkspace

@@ -38,8 +38,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from mossrules._compiled import njit
 from mossrules._typing import BoolArray, FloatArray
 from mossrules.solver.kernels.linalg import FAST
 from mossrules.solver.kernels.newton import damping, linearise, move, multiplier_step, penalty

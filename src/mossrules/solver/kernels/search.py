@@ -17,8 +17,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from mossrules._compiled import njit
 from mossrules._typing import AnyArray, FloatArray
 from mossrules.solver.kernels.fixing import fix_by_bound, fix_by_conditions, put_in, put_out
 from mossrules.solver.kernels.incumbents import (

@@ -14,8 +14,8 @@ P; what the formula says of a swap is then a guess, and the loss itself decides.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from mossrules._compiled import njit
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.solver.kernels.fixing import keeps_with_change
 from mossrules.solver.kernels.linalg import (

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from mossrules._compiled import njit
 from mossrules._typing import AnyArray, BitArray, BoolArray, FloatArray, IntArray
 from mossrules.solver.kernels.state import FREE, IN, OUT, Node
 
