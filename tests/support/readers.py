@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from mossrules import Frontier, MossClassifier, MossRegressor, RuleSet
 from mossrules.baselines import SirusRegressor
 from mossrules.cli._output import as_csv
 from mossrules.cli.predict import predicted_columns, read_features
-from mossrules.data.files import read_file, scan_files
+from mossrules.data.files import fast_blocks, read_file, scan_files
 from mossrules.data.table import Table
 from mossrules.evaluation import evaluate
 from mossrules.exceptions import MossError
@@ -32,7 +33,13 @@ from mossrules.model import RuleSets
 from mossrules.model.rulesets import read_model
 from mossrules.solver import Options, Problem
 from research.harness.records import Record
-from support.damage import damaged_gzip, damaged_json, damaged_parquet, damaged_text
+from support.damage import (
+    damaged_bytes,
+    damaged_gzip,
+    damaged_json,
+    damaged_parquet,
+    damaged_text,
+)
 
 __all__ = ["READERS", "Reader", "read_damaged"]
 
@@ -274,6 +281,18 @@ def _scan(path: Path) -> None:
             assert len(values) == min(25, found.n_rows - start)
 
 
+def _by_pyarrow(path: Path) -> None:
+    """Read as large files are read, in blocks of a few rows."""
+    with mock.patch.multiple(fast_blocks, LEAST=0, BLOCK=500):
+        _use_table(path)
+
+
+def _excel_samples(_folder: Path) -> list[bytes]:
+    buffer = io.BytesIO()
+    table().to_excel(buffer, index=False)
+    return [buffer.getvalue()]
+
+
 def _parquet_samples(_folder: Path) -> list[bytes]:
     made = []
     for compression in ("snappy", "gzip", None):
@@ -303,6 +322,8 @@ READERS: Mapping[str, Reader] = {
         Reader("TSV", _tsv_samples, damaged_text, _use_table, ".tsv"),
         Reader("gzip", _gzip_samples, damaged_gzip, _use_table, ".csv.gz"),
         Reader("CSV, scanned", _csv_samples, damaged_text, _scan, ".csv"),
+        Reader("CSV, by pyarrow", _csv_samples, damaged_text, _by_pyarrow, ".csv"),
+        Reader("Excel", _excel_samples, damaged_bytes, _use_table, ".xlsx"),
         Reader("Parquet", _parquet_samples, damaged_parquet, _use_table, ".parquet"),
         Reader("Parquet, scanned", _parquet_samples, damaged_parquet, _scan, ".parquet"),
     ]

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import gzip
+import zipfile
 
 import numpy as np
 import openpyxl
@@ -12,6 +13,7 @@ import pytest
 from mossrules import MossClassifier, MossRegressor, RuleSet
 from mossrules.data import read_file, scan_files
 from mossrules.data.columns import Kind
+from mossrules.data.files import excel
 from mossrules.data.files.excel import to_excel
 from mossrules.data.reading import Reading
 from mossrules.data.table import Table
@@ -276,6 +278,25 @@ def test_what_is_written_for_excel_is_data_and_never_a_formula(tmp_path):
         ["=name", "n"], ["=1+1", 0.1], ["a\ufffdb", None], [None, 3],
     ]  # fmt: skip
     assert {cell.data_type for row in sheet for cell in row} == {"s", "n"}
+
+
+def test_sizes_that_a_sheet_states_are_not_believed(tmp_path, monkeypatch):
+    """Neither that of cells with a format only, nor a row whose number is beyond any sheet."""
+    monkeypatch.setattr(excel, "MOST_ROWS", 10)
+    path = sheet_file(tmp_path, [["a", "b"], [1, 2], [3, None]])
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    name = "xl/worksheets/sheet1.xml"
+    for old, new in ((b"A1:B3", b"A1:XFD1048576"), (b'<row r="3"', b'<row r="20"')):
+        assert old in parts[name]
+        parts[name] = parts[name].replace(old, new)
+        with zipfile.ZipFile(path, "w") as book:
+            for part, content in parts.items():
+                book.writestr(part, content)
+        if new.startswith(b"A1"):
+            assert listed(read_file(path)) == {"a": [1.0, 3.0], "b": [2.0, None]}
+    with pytest.raises(InvalidFile, match="has rows beyond the 10 of a sheet"):
+        read_file(path)
 
 
 def test_without_openpyxl_the_extra_is_named(tmp_path, monkeypatch):

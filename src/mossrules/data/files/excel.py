@@ -95,12 +95,19 @@ class ExcelFile:
 
     def _rows(self, values: Any, formulas: Any, skip: int) -> Iterator[Row]:
         width = 0
+        # The size that a file states is that of cells with a format, far beyond those with data.
+        for each in (values, formulas):
+            each.reset_dimensions()
         sheets = [each.iter_rows(values_only=True) for each in (values, formulas)]
         for number in count(1):
             with self._explained():
                 cells, written = (next(rows, None) for rows in sheets)
             if cells is None or written is None:
                 return
+            if number > MOST_ROWS:
+                raise InvalidFile(
+                    f"{self.path} has rows beyond the {MOST_ROWS:,} of a sheet; save it again."
+                )
             if number <= skip:
                 continue
             fields = [self._text(*each, number) for each in zip(cells, written, strict=True)]
