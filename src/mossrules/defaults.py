@@ -110,6 +110,12 @@ PLAIN_BINS: Final = 8
 PLAIN_CUTS: Final = "quantile"
 PLAIN_MAX_FEATURES: Final = 0.5
 
+# --- what is passed on ----------------------------------------------------------------------------
+
+# A value that fewer rows have than this may tell who they are, so models as they are kept and pages
+# have none, but in rules that name it. Offices of statistics use thresholds from 3 to 10 for cells.
+MIN_ROWS_SHOWN: Final = 10
+
 # --- the paper ------------------------------------------------------------------------------------
 
 # Parameters of `MossRegressor` and `MossClassifier` with which they do what the paper does: first

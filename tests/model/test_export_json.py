@@ -195,7 +195,7 @@ def changed(path, value):
         (["features", 0, "cuts"], [1.5, 1.5], "cuts that do not increase"),
         (["features", 0, "cuts"], list(range(250)), "at most 249"),
         (["features", 0, "levels"], ["a"], "levels, or none, unlike its kind"),
-        (["features", 1, "levels"], [], "levels, or none, unlike its kind"),
+        (["features", 1, "levels"], [], "is no level of its column"),
         (["features", 1, "levels"], ["a", "b", "a"], "a level twice"),
         (["features", 1, "levels"], ["a", 1, True], "a level twice"),
         (["features", 1, "levels"], [None, "a"], "none of the kinds"),

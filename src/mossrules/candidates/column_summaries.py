@@ -32,6 +32,12 @@ class ValuesFound:
     low: float = np.inf
     high: float = -np.inf
     counts: Counter[Label] = field(default_factory=Counter)
+    given: Counter[Label] | None = None  # rows given with each level; None where `counts` has them
+
+    @property
+    def n_rows(self) -> Counter[Label]:
+        """How many of the rows given have each level, whatever their weights."""
+        return self.counts if self.given is None else self.given
 
     def combine(self, other: ValuesFound, keep: IntArray | slice) -> ValuesFound:
         """Return what two parts of the rows say, with the sampled rows that `keep` names."""
@@ -45,6 +51,7 @@ class ValuesFound:
             min(self.low, other.low),
             max(self.high, other.high),
             self.counts + other.counts,
+            None if self.given is other.given is None else self.n_rows + other.n_rows,
         )
 
 
@@ -88,13 +95,18 @@ def summarise(limit: int, chunk: Chunk) -> TableFound:
         row_weights = chunk.weights[used]
     hashes = hashes[used]
     keep = _smallest(hashes, limit)
+    picked = chunk.picked
     columns = []
     for column in chunk.table.columns:
         values = chunk.read(column)[used]
         if column.kind in NUMBERS:
             columns.append(_summarise_numbers(column.name, values, keep))
         else:
-            columns.append(_summarise_labels(values, row_weights))
+            found = _summarise_labels(values, row_weights)
+            # A row that counts three times is the same row, and no more than one.
+            if row_weights is not None or chunk.picked is not None:
+                found.given = _count_rows(values, None if picked is None else picked[used])
+            columns.append(found)
     return TableFound(hashes[keep], None if row_weights is None else row_weights[keep], columns)
 
 
@@ -120,6 +132,14 @@ def _summarise_labels(labels: AnyArray, weights: IntArray | None) -> ValuesFound
             counts[label] += weight
     n_missing = counts.pop(None, 0)
     return ValuesFound(n_missing, counts.total(), counts=counts)
+
+
+def _count_rows(labels: AnyArray, picked: IntArray | None) -> Counter[Label]:
+    """Return how many rows have each label, of rows of which some are repeated."""
+    once = labels if picked is None else labels[np.unique(picked, return_index=True)[1]]
+    counts: Counter[Any] = Counter(once.tolist())
+    counts.pop(None, None)
+    return counts
 
 
 def check_finite(name: str, values: FloatArray) -> None:

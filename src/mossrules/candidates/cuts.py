@@ -12,8 +12,8 @@ Cuts sit between two neighbouring training values, at the number with the fewest
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context
 from functools import partial
 from typing import TYPE_CHECKING
@@ -28,7 +28,8 @@ from mossrules.candidates.round_cuts import find_round_cuts
 from mossrules.data.chunks import Progress, RowRange, fold
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
 from mossrules.data.reading import Reading
-from mossrules.data.values import as_levels, as_numbers, float_labels
+from mossrules.data.values import Family, as_levels, as_numbers, families_of, float_labels
+from mossrules.defaults import MIN_ROWS_SHOWN
 from mossrules.exceptions import InvalidParameter, InvalidTable
 
 if TYPE_CHECKING:
@@ -49,13 +50,16 @@ class BinnedColumn:
     """How the values of one column map to codes, and back to words.
 
     `cuts` are the thresholds between the bins (of numbers, or of the ranks of ordered levels).
-    `levels` are the labels of a categorical or ordered column.
+    `levels` are the labels of a categorical or ordered column. Of a categorical one `rare` are
+    those that few rows of training had: `without_rare` leaves them out of what is passed on.
     """
 
     name: str
     kind: Kind
     cuts: tuple[float, ...] = ()
     levels: tuple[Label, ...] = ()
+    rare: frozenset[Label] = field(default=frozenset(), repr=False, compare=False)
+    families: frozenset[Family] = field(default=frozenset(), repr=False, compare=False)  # of labels
     code_of_level: dict[Label | None, int] = field(
         init=False, repr=False, compare=False, hash=False
     )
@@ -66,8 +70,21 @@ class BinnedColumn:
             codes = 1 + np.searchsorted(np.array(self.cuts), ranks, side="left")
         else:
             codes = 1 + np.arange(len(self.levels))
+        families = self.families.union(families_of(self.levels))
+        object.__setattr__(self, "families", families)
         code_of_level = dict(zip(self.levels, codes.tolist(), strict=True))
         object.__setattr__(self, "code_of_level", {None: MISSING, **code_of_level})
+
+    def without_rare(self, named: Collection[Label | None]) -> BinnedColumn:
+        """Return the column less its rare levels, but for those that are named by a rule.
+
+        Rules hold on the same values as before: a label without a code satisfies no condition that
+        names levels, and every one that is of all others, as a level does that no rule names.
+        """
+        if self.rare.issubset(named):
+            return self
+        kept = tuple(level for level in self.levels if level not in self.rare or level in named)
+        return replace(self, levels=kept, rare=self.rare.intersection(kept))
 
     @property
     def n_values(self) -> int:
@@ -99,7 +116,7 @@ class BinnedColumn:
             return codes
         if values.dtype != object:
             values = float_labels(self.name, values, truth=kind is Kind.BOOLEAN)
-        values = as_levels(self.name, self.levels, values)
+        values = as_levels(self.name, self.levels, values, self.families)
         # A level that training did not know is one more category, but has no place in an order.
         unseen = self.n_values + 1 if self.kind is Kind.CATEGORICAL else MISSING
         lookup = self.code_of_level
@@ -230,7 +247,8 @@ def _bin_column(
         # Most frequent first when there are too many; the order of the codes is that of the labels.
         ranked = sorted(summary.counts, key=lambda label: (-summary.counts[label], _order(label)))
         levels = tuple(sorted(ranked[:MAX_BINS], key=_order))
-        return BinnedColumn(column.name, column.kind, levels=levels)
+        rare = frozenset(each for each in levels if summary.n_rows[each] < MIN_ROWS_SHOWN)
+        return BinnedColumn(column.name, column.kind, levels=levels, rare=rare)
     if column.kind is Kind.ORDERED:
         ranks = [rank for rank, level in enumerate(column.levels) if summary.counts[level]]
         counts = np.array([summary.counts[column.levels[rank]] for rank in ranks], dtype=np.int64)

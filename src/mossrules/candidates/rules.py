@@ -292,6 +292,15 @@ class Rule:
         return f"Rule({self})"
 
 
+def named_levels(rules: Iterable[Rule]) -> dict[str, set[Label | None]]:
+    """Return the levels that rules name, by the columns that they look at."""
+    named: dict[str, set[Label | None]] = {}
+    for condition in (each for rule in rules for each in rule.conditions):
+        levels = condition.levels if isinstance(condition, Levels) else ()
+        named.setdefault(condition.feature, set()).update(levels)
+    return named
+
+
 def _intersect(a: Condition, b: Condition) -> Condition:
     if isinstance(a, Range) and isinstance(b, Range):
         return a & b

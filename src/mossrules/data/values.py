@@ -8,7 +8,7 @@ only one meaning is possible, and refused in a sentence if not. `docs/data.md` h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -143,12 +143,15 @@ def _floats(name: str, labels: Sequence[Any]) -> FloatArray:
 # --- a column of categories -----------------------------------------------------------------------
 
 
-def as_levels(name: str, levels: Sequence[Label], labels: AnyArray) -> AnyArray:
+def as_levels(
+    name: str, levels: Sequence[Label], labels: AnyArray, families: Collection[Family] = ()
+) -> AnyArray:
     """Return labels as those of a column that had some levels in training, in their type.
 
-    A label that is no level stays one that was never seen, if it could have been one.
+    A label that is no level stays one that was never seen, if it could have been one. `families`
+    are those of levels that training had and that are not kept.
     """
-    known, found = families_of(levels), families_of(labels.tolist())
+    known, found = families_of(levels).union(families), families_of(labels.tolist())
     if not known or not found or (len(known) == 1 and found == known):  # nearly always
         return labels
     translate = _Translation(name, tuple(levels), known, found)
@@ -233,11 +236,11 @@ class _Translation:
         """Return the sentence: what was expected, what came, and what to do."""
         expected = " and ".join(sorted(self.known))
         as_then = ", written as it was then" if Family.TEXT in self.known else ""
-        example = next(iter(self.numbers.values()), self.levels[0])
+        example = next(iter([*self.numbers.values(), *self.levels]), None)
+        such = "" if example is None else f" such as {_shown(example)},"
         return InvalidColumn(
-            f"Column {self.name!r} had {expected} for categories in training, such as "
-            f"{_shown(example)}, and is {_shown(label)} on some row now; convert it to "
-            f"{expected}{as_then}."
+            f"Column {self.name!r} had {expected} for categories in training,{such} and is "
+            f"{_shown(label)} on some row now; convert it to {expected}{as_then}."
         )
 
 

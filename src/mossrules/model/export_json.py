@@ -22,8 +22,9 @@ from mossrules._typing import FloatArray
 from mossrules.candidates.cuts import MAX_BINS, BinnedColumn, Binning
 from mossrules.candidates.rules import OPEN, Condition, Levels, Range, Rule
 from mossrules.checkpoint import parse_document, refuse_damage
-from mossrules.data.columns import Kind, Label
+from mossrules.data.columns import NUMBERS, Kind, Label
 from mossrules.data.reading import Reading
+from mossrules.data.values import Family, families_of
 from mossrules.exceptions import InvalidFile, MossError
 from mossrules.model.calibration import Calibration
 from mossrules.model.events import Events
@@ -210,12 +211,16 @@ def _floats(rules: Sequence[Mapping[str, Any]], field: str) -> FloatArray:
 
 
 def _write_feature(column: BinnedColumn) -> dict[str, Any]:
-    return {
+    content = {
         "name": column.name,
         "kind": column.kind.value,
         "cuts": list(column.cuts),
         "levels": [_write_label(level) for level in column.levels],
     }
+    # Levels that are not kept may have been of a type that no other is of.
+    if column.families != families_of(column.levels):
+        content["types"] = sorted(map(str, column.families))
+    return content
 
 
 def _read_feature(content: Mapping[str, Any]) -> BinnedColumn:
@@ -227,7 +232,7 @@ def _read_feature(content: Mapping[str, Any]) -> BinnedColumn:
         wrong = "cuts that do not increase"
     elif len(set(levels)) < len(levels):
         wrong = "a level twice"
-    elif (kind in (Kind.CATEGORICAL, Kind.ORDERED)) != bool(levels):
+    elif (kind is Kind.ORDERED and not levels) or (kind in NUMBERS and levels):
         wrong = "levels, or none, unlike its kind"
     elif kind is Kind.CATEGORICAL and (cuts or len(levels) > MAX_BINS):
         wrong = f"cuts, or more than {MAX_BINS} levels"
@@ -235,7 +240,8 @@ def _read_feature(content: Mapping[str, Any]) -> BinnedColumn:
         wrong = "cuts that are not between two levels"
     if wrong is not None:
         raise InvalidFile(f"Feature {name[:50]!r} has {wrong}; {REMEDY}.")
-    return BinnedColumn(name, kind, cuts, levels)
+    families = frozenset(map(Family, content.get("types", ())))
+    return BinnedColumn(name, kind, cuts, levels, families=families)
 
 
 def _write_condition(condition: Condition) -> dict[str, Any]:

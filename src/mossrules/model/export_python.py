@@ -17,7 +17,7 @@ from mossrules.candidates.cuts import BinnedColumn
 from mossrules.candidates.rules import Levels
 from mossrules.candidates.thresholds import readable
 from mossrules.data.columns import NUMBERS, Kind
-from mossrules.data.values import Label, families_of
+from mossrules.data.values import Label
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.export_text import event_text, one_line
 from mossrules.model.values import Interval, Test, sorted_labels, value_test
@@ -159,7 +159,7 @@ def _check_name(name: str) -> None:
 def _read(column: BinnedColumn) -> str:
     if column.kind in NUMBERS:
         return f"number({column.name!r}{', truth=True' if column.kind is Kind.BOOLEAN else ''})"
-    known = (repr(str(family)) for family in sorted(families_of(column.levels)))
+    known = (repr(str(family)) for family in sorted(column.families))
     return f"label({', '.join([repr(column.name), *known])})"
 
 

@@ -17,7 +17,7 @@ from mossrules._common import check_number
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import AnyArray, BoolArray, FloatArray
 from mossrules.candidates.cuts import BinnedColumn, Binning
-from mossrules.candidates.rules import Condition, Rule
+from mossrules.candidates.rules import Condition, Rule, named_levels
 from mossrules.candidates.search import Candidates
 from mossrules.candidates.statistics import rule_columns
 from mossrules.data.chunks import RowRange
@@ -67,7 +67,8 @@ class RuleSet:
     intercept
         The prediction where no rule holds.
     binning
-        How values become bins; columns that no rule uses are left out.
+        How values become bins; columns that no rule uses are left out, and so are levels of
+        categories that fewer than ten rows of training had, where no rule names them.
     columns
         Names of all columns of the training table, by which arrays are read.
     support
@@ -129,15 +130,20 @@ class RuleSet:
         _check_rules(rules, self.binning, tuple(self.columns))
         # Canonical whatever the order given, so that sums of floats, and exports, are the same too.
         order = sorted(range(len(rules)), key=lambda i: (-abs(weights[i]), rules[i].sort_key))
-        used = {feature for rule in rules for feature in rule.features}
+        # What is kept may be passed on: columns and rare levels that no rule names stay behind.
+        named = named_levels(rules)
         canonical: dict[str, object] = {
             "rules": tuple(rules[i] for i in order),
             "weights": _frozen(weights[order]),
             "intercept": intercept,
             "binning": Binning(
-                tuple(self.binning[c] for c in self.columns if c in used),
+                tuple(
+                    self.binning[name].without_rare(named[name])
+                    for name in self.columns
+                    if name in named
+                ),
                 self.binning.named,
-                self.binning.reading.kept(used),
+                self.binning.reading.kept(named),
             ),
             "columns": tuple(self.columns),
             **{name: _frozen(values[order]) for name, values in shares.items()},
@@ -211,6 +217,19 @@ class RuleSet:
     def features(self) -> tuple[str, ...]:
         """The columns that some rule looks at, in the order of the training table."""
         return self.binning.names
+
+    @property
+    def rare_levels(self) -> tuple[tuple[str, Label], ...]:
+        """Columns and levels that rules name though fewer than ten rows of training had them.
+
+        Whoever reads the rules learns them. A rule set that was read from JSON does not know.
+        """
+        return tuple(
+            (column.name, level)
+            for column in self.binning.columns
+            for level in column.levels
+            if level in column.rare
+        )
 
     @property
     def texts(self) -> list[str]:

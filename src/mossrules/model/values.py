@@ -22,7 +22,7 @@ from mossrules.data.columns import NUMBERS, Kind
 from mossrules.data.files import field_kinds, scan_if_path
 from mossrules.data.reading import Reading
 from mossrules.data.table import Table
-from mossrules.data.values import Family, Label, families_of
+from mossrules.data.values import Family, Label
 from mossrules.exceptions import InvalidTable, UnsupportedType
 
 __all__ = [
@@ -50,7 +50,7 @@ def field_kinds_of(*binnings: Binning) -> dict[str, Kind]:
     found: dict[str, set[Kind | None]] = {}
     for binning in binnings:
         for column in binning.columns:
-            is_plain = column.kind not in NUMBERS and Family.TEXT not in families_of(column.levels)
+            is_plain = column.kind not in NUMBERS and Family.TEXT not in column.families
             found.setdefault(column.name, set()).add(None if is_plain else column.kind)
     only = {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1}
     return {name: kind for name, kind in only.items() if kind is not None}

@@ -15,7 +15,7 @@ from mossrules import MossClassifier, MossRegressor, RuleSet
 from mossrules.baselines import SirusClassifier
 from mossrules.constraints import MustInclude, NeverUse
 from mossrules.display.report import collect
-from mossrules.display.report.data import TargetSummary
+from mossrules.display.report.data import TargetSummary, quantiles
 from mossrules.exceptions import InvalidParameter, UnsupportedType
 
 N = 240
@@ -147,23 +147,37 @@ def test_other_methods_are_measured_on_the_same_folds(report, rows):
 
 
 def test_columns_are_summed_up_without_single_rows(report, rows):
-    """Quantiles and shares are those of pandas; levels of a few rows are not named."""
+    """Shares are those of pandas, quantiles lie nearby; levels of a few rows are not named."""
     X, y = rows
     content = report.content()["data"]
     columns = {each["name"]: each for each in content["columns"]}
-    inner = X["dose"].quantile([0.05, 0.25, 0.5, 0.75, 0.95])
-    assert columns["dose"]["quantiles"] == pytest.approx(inner.tolist())
+    assert_near_quantiles(columns["dose"]["quantiles"], X["dose"].dropna())
+    assert columns["dose"]["typical"] == columns["dose"]["quantiles"][2]
     assert columns["dose"]["missing"] == pytest.approx(X["dose"].isna().mean())
     levels = dict(map(tuple, columns["site"]["levels"]))
     assert levels.keys() == {"north", "south", "<b>east</b>"}
     assert levels["north"] == pytest.approx((X["site"] == "north").mean())
     assert columns["site"]["others"] == pytest.approx(2 / N)
+    assert set(columns["site"]["choices"]) == {"north", "south", "<b>east</b>"}
     assert dict(map(tuple, columns["smoker"]["levels"]))[True] == pytest.approx(X["smoker"].mean())
     assert columns["grade"]["choices"] == ["low", "mid", "high"]
     assert columns["age"]["used"]
-    assert content["target"]["quantiles"] == pytest.approx(
-        y.quantile([0.05, 0.25, 0.5, 0.75, 0.95]).tolist()
-    )
+    assert_near_quantiles(content["target"]["quantiles"], y)
+
+
+def assert_near_quantiles(found, values):
+    """Hold that quantiles are within five rows of those of NumPy, and are no value of a row."""
+    ordered = np.sort(values)
+    for share, quantile in zip([0.05, 0.25, 0.5, 0.75, 0.95], found, strict=True):
+        place = int(share * (len(ordered) - 1))
+        assert ordered[place - 5] <= quantile <= ordered[place + 5]
+        assert quantile not in ordered
+
+
+def test_a_quantile_that_many_rows_have_is_shown_as_it_is():
+    """Ten rows with a value are enough to show it; of fewer than ten numbers there is none."""
+    assert quantiles(np.repeat([1.25, 2.5, 3.75], [10, 12, 10])) == (1.25, 1.25, 2.5, 3.75, 3.75)
+    assert quantiles(np.arange(9.0)) is None
 
 
 def test_everything_is_json_and_says_how_to_make_it_again(report, model):

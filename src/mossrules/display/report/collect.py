@@ -20,7 +20,7 @@ from mossrules import defaults
 from mossrules._deprecated import old_parameters
 from mossrules._provenance import provenance
 from mossrules.baselines.registry import BASELINES, baselines_like
-from mossrules.candidates.rules import Rule
+from mossrules.candidates.rules import Rule, named_levels
 from mossrules.candidates.search import numbering_of
 from mossrules.data.groups import number_of, split_beside
 from mossrules.data.table import Table, split_column
@@ -140,8 +140,11 @@ def collect(
     frontier = with_own(model.frontier(read_shares(points, model.floor), gap), model.solution_)
     if frontier.interrupted:
         raise KeyboardInterrupt  # folds would take longer, and the page would lack points
-    solutions = _points(frontier, model.solution_)
-    rule_sets = [_rule_set(model, own, solution) for solution in solutions]
+    every = [(each, _rule_set(model, own, each)) for each in _points(frontier, model.solution_)]
+    # The user has seen the rules of the model and kept them. Those of other points nobody has, so
+    # a level of a few rows would be passed on unseen.
+    shown = [pair for pair in every if pair[1] is own or not pair[1].rare_levels]
+    solutions, rule_sets = [each for each, _ in shown], [each for _, each in shown]
     evaluation: FrontierEvaluation | None = None
     baselines: Sequence[BaselinePoint] = ()
     if X is not None and cv is not None:
@@ -173,7 +176,7 @@ def collect(
             for solution, rule_set, score in zip(solutions, rule_sets, scores, strict=True)
         ],
         chosen=solutions.index(model.solution_),
-        knee=solutions.index(frontier.knee()) if len(frontier) > 2 else None,
+        knee=_position(frontier.knee(), solutions) if len(frontier) > 2 else None,
         target_summary=_target(model, own, X, y, seen),
         baselines=baselines,
         floor=model.floor,
@@ -182,6 +185,8 @@ def collect(
         not_repeated=not_repeated,
         groups=None if table is None or groups is None else number_of(groups, table.n_rows),
         repetitions=None if seen is None else seen.repetitions,
+        rare_levels=tuple((name, json_label(level)) for name, level in own.rare_levels),
+        left_out=len(every) - len(shown),
     )
     return data if evaluation is None else _with_evaluation(data, evaluation, rule_sets)
 
@@ -224,6 +229,11 @@ def _points(frontier: Frontier, own: Solution) -> list[Solution]:
     if not any(solution is own for solution in shown):
         shown.append(own)
     return sorted(shown, key=lambda solution: (-solution.stability, solution.loss))
+
+
+def _position(solution: Solution, solutions: Sequence[Solution]) -> int | None:
+    """Return where a solution is among those shown, if it is."""
+    return solutions.index(solution) if solution in solutions else None
 
 
 def _rule_set(model: Moss, own: RuleSet, solution: Solution) -> RuleSet:
@@ -302,15 +312,15 @@ def _tests(rule: Rule, rule_set: RuleSet) -> Iterable[Mapping[str, Any]]:
 def _columns(model: Moss, table: Table | None, rules: Sequence[Rule]) -> list[ColumnSummary]:
     used = {feature for rule in rules for feature in rule.features}
     binning = model.candidates_.binning
+    named = named_levels(rules)
+    known = [each.without_rare(named.get(each.name, ())) for each in binning.columns]
     if table is None:
-        return [
-            ColumnSummary.of_model(column, used=column.name in used) for column in binning.columns
-        ]
+        return [ColumnSummary.of_model(column, used=column.name in used) for column in known]
     # The binning has the order of training; a frame may have its columns in another.
     in_order = table.select(binning.names) if table.named and binning.named else table
     return [
         ColumnSummary.of_rows(column, values, table.n_rows, used=column.name in used)
-        for column, values in zip(binning.columns, in_order.columns, strict=True)
+        for column, values in zip(known, in_order.columns, strict=True)
     ]
 
 

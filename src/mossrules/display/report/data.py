@@ -1,8 +1,9 @@
 """What a report shows, as values: made by `collect`, drawn by `render`, and tested by itself.
 
 `ReportData.content()` is all of it as JSON; programs may read it, so its names stay as they are.
-A report is made to be passed on. No row of the data is in it, and neither are values that belong to
-one person: extremes of columns, or levels that only a few rows have.
+A report is made to be passed on. No row of the data is in it, and neither are values that fewer
+than MIN_ROWS_SHOWN rows have: no extremes of columns, no rare levels, and for quantiles a round
+number nearby. Rules may name such a level, if they are those of the model.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from mossrules._typing import AnyArray
-from mossrules.candidates.cuts import BinnedColumn
+from mossrules._typing import AnyArray, FloatArray
+from mossrules.candidates.cuts import BinnedColumn, shortest_between
 from mossrules.candidates.thresholds import readable
 from mossrules.data.columns import NUMBERS, Column, Kind, Label
+from mossrules.defaults import MIN_ROWS_SHOWN
 from mossrules.evaluation.agreement import Identity
 from mossrules.learning.fit import FittedRules
 from mossrules.learning.stability_levels import exempt_in_words, floor_in_words
@@ -46,7 +48,7 @@ EXACT = 2**53  # whole numbers below it are doubles, the only numbers that scrip
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # no extremes: they are single people's values
 MANY_LEVELS = 12
 ROUNDING = 1e-12  # losses that are relatively closer count as equal in the search, too
-FEW_ROWS = 5  # levels of fewer rows are counted together, and means of fewer are withheld
+FEW_ROWS = 5  # means of fewer are withheld
 
 
 # --- columns ------------------------------------------------------------------------------------
@@ -64,11 +66,11 @@ class ColumnSummary:
     levels: tuple[tuple[Label, float], ...] | None = None  # the common ones and their shares
     others: float | None = None  # share of all other levels
     typical: Label | None = None  # value that an input begins with
-    choices: tuple[Label, ...] | None = None  # every level that training knew
+    choices: tuple[Label, ...] | None = None  # levels that training knew, but for rare ones
 
     @classmethod
     def of_model(cls, column: BinnedColumn, *, used: bool) -> ColumnSummary:
-        """Return what a fitted model alone knows of a column."""
+        """Return what a fitted model alone knows of a column, of which rare levels are left out."""
         typical: Label | None = None
         if column.kind is Kind.NUMERIC and column.cuts:
             # Without rows the middle cut point is the best guess at a median.
@@ -91,22 +93,40 @@ class ColumnSummary:
 
 
 def quantiles(values: AnyArray) -> tuple[float, ...] | None:
-    """Return the quantiles of numbers, none of which is missing; None where there are none."""
-    return tuple(np.quantile(values, QUANTILES).tolist()) if len(values) else None
+    """Return about the quantiles of numbers, none of which is missing; None of a few numbers."""
+    if len(values) < MIN_ROWS_SHOWN:
+        return None
+    ordered = np.sort(values)
+    return tuple(_quantile(ordered, share) for share in QUANTILES)
+
+
+def _quantile(ordered: FloatArray, share: float) -> float:
+    """Return a quantile that many rows have; else the shortest number among rows as many, nearby.
+
+    A quantile of a column in which all values differ is the value of somebody.
+    """
+    # The lower of two middle values: the median of whole numbers is one.
+    place = int((len(ordered) - 1) * share)
+    value = ordered[place]
+    first, last = np.searchsorted(ordered, value), np.searchsorted(ordered, value, side="right")
+    if last - first >= MIN_ROWS_SHOWN:
+        return float(value)
+    start = min(max(place - MIN_ROWS_SHOWN // 2, 0), len(ordered) - MIN_ROWS_SHOWN)
+    return shortest_between(float(ordered[start]), float(ordered[start + MIN_ROWS_SHOWN - 1]))
 
 
 def _with_levels(known: ColumnSummary, values: AnyArray) -> ColumnSummary:
     n_rows = len(values)
     present = [json_label(label) for label in values.tolist() if label is not None]
     counts = Counter(present).most_common()
-    named = [(label, count) for label, count in counts[:MANY_LEVELS] if count >= FEW_ROWS]
+    named = [(label, count) for label, count in counts[:MANY_LEVELS] if count >= MIN_ROWS_SHOWN]
     others = len(present) - sum(count for _, count in named)
     return replace(
         known,
         missing=1.0 - len(present) / n_rows,
         levels=tuple((label, count / n_rows) for label, count in named),
         others=others / n_rows,
-        typical=counts[0][0] if 2 * len(present) >= n_rows else None,
+        typical=named[0][0] if named and 2 * len(present) >= n_rows else None,
     )
 
 
@@ -114,18 +134,16 @@ def _with_numbers(known: ColumnSummary, values: AnyArray) -> ColumnSummary:
     # NaN is what a missing number is read as, whatever the table had.
     present = values[~np.isnan(values)]
     missing = 1.0 - len(present) / len(values)
-    typical: Label | None = None
-    if missing <= 0.5:
-        # The lower of two middle values: the median of whole numbers is one.
-        typical = float(np.quantile(present, 0.5, method="lower"))
     if known.kind != Kind.BOOLEAN.value:
-        return replace(known, missing=missing, quantiles=quantiles(present), typical=typical)
+        found = quantiles(present)
+        typical = None if missing > 0.5 or found is None else found[QUANTILES.index(0.5)]
+        return replace(known, missing=missing, quantiles=found, typical=typical)
     true = float(np.count_nonzero(present)) / len(values)
     return replace(
         known,
         missing=missing,
         levels=((True, true), (False, 1.0 - missing - true)),
-        typical=None if typical is None else bool(typical),
+        typical=bool(np.median(present) > 0.5) if missing <= 0.5 else None,
     )
 
 
@@ -332,6 +350,8 @@ class ReportData:
     not_repeated: str | None = None  #: why the analysis could not be repeated, if it could not
     groups: int | None = None  #: number of groups that rows belong to; None without
     repetitions: int | None = None  #: rows that those with whole weights stand for; None without
+    rare_levels: Sequence[tuple[str, Label]] = ()  #: of fewer than ten rows, named by the model
+    left_out: int = 0  #: points of the trade-off whose rules name a level of a few rows
 
     def content(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
@@ -343,6 +363,9 @@ class ReportData:
             del fields["floor"]
         if fields["identity"] == "thresholds":
             del fields["identity"]
+        for name in ("left_out", "rare_levels"):
+            if not fields[name]:
+                del fields[name]
         beside = {name: fields.pop(name) for name in ("groups", "repetitions")}
         known = {name: number for name, number in beside.items() if number is not None}
         data = {"rows": rows, **known, "columns": columns, "target": target}

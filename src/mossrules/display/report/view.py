@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mossrules.candidates.rules import level_words
+from mossrules.defaults import MIN_ROWS_SHOWN
 from mossrules.display.report.figures import Axis, Figure, Mark, Ring
 from mossrules.display.report.numbers import (
     LARGEST,
@@ -99,7 +100,16 @@ def make_view(content: Content) -> dict[str, Any]:
         "baselines": [{**baseline, **_tested(baseline)} for baseline in content["baselines"]],
         "used": [column for column in columns if column["used"]],
         "unused": [column for column in columns if not column["used"]],
+        "min_rows": MIN_ROWS_SHOWN,
+        "left_out": content.get("left_out", 0),
+        "rare": _rare_levels(content),
     }
+
+
+def _rare_levels(content: Content) -> str:
+    """Return the levels of few rows that rules of the fitted model name."""
+    rare = content.get("rare_levels", ())
+    return ", ".join(f"{name} {label_words(level)}" for name, level in rare)
 
 
 def _rows_in_words(data: Mapping[str, Any]) -> str:
