@@ -160,7 +160,7 @@ def test_hostile_names_are_printed_as_they_are(tmp_path):
     name = "[bold]a\u202e\n[/]"
     pd.DataFrame({name: x, "[red]": x % 7, "y": x > 30}).to_csv(tmp_path / "h.csv", index=False)
     words = ["-t", "y", "--n-trees", "20", "-k", "2", "--refits", "0"]  # so that no rule is broken
-    result = run("fit", tmp_path / "h.csv", *words)
+    result = run("fit", tmp_path / "h.csv", *words, "--anyway")  # x alone explains y
     assert r"[bold]a\u202e\n[/] >" in " ".join(result.stdout.split())
     wrong = run("fit", tmp_path / "h.csv", "-t", "[red")
     assert "Did you mean '[red]'?" in wrong.stderr
@@ -290,15 +290,20 @@ def test_a_complete_frontier_can_be_asked_for(folder):
         (["fit", "none.csv", "-t", "y"], "none.csv does not exist"),
         (["fit", "data.csv", "-t", "progresion"], "Did you mean 'progression'?"),
         (["frontier", "data.csv", "-t", "sex"], "'sex' is a class, and this command is for"),
-        (["fit", "data.parquet", "-t", "sex", "--task", "regression"], "it must be numeric"),
-        (["fit", "data.csv", "-t", "bmi"], "bmi has 64 missing"),
+        (
+            ["fit", "data.parquet", "-t", "sex", "--task", "regression", "--drop", "patient id"],
+            "it must be numeric",
+        ),
         (["fit", "data.csv", "-t", "progression", "--drop", "id"], "no column 'id'"),
         (["fit", "data.csv", "-t", "progression", "--drop", "progression"], "dropped and used"),
         (["fit", "data.csv", "-t", "bp", "--categorical", "bp"], "cannot be categorical"),
         (["fit", "data.csv", "-t", "progression", "--stability", "HIGH"], "stability is 'HIGH'"),
         (["fit", "data.csv", "-t", "progression", "--stability", "1.5"], "stability is 1.5"),
         (["fit", "data.csv", "-t", "progression", "--gamma", "big"], "gamma is 'big'"),
-        (["fit", "data.csv", "-t", "progression", "--n-trees", "0"], "n_trees is 0"),
+        (
+            ["fit", "data.csv", "-t", "progression", "--drop", "patient id", "--n-trees", "0"],
+            "n_trees is 0",
+        ),
         (["fit", "data.csv", "-t", "progression", "-k", "0"], "max_rules is 0"),
         (["fit", "data.csv", "-t", "progression", "-o", "no/m.json"], "folder does not exist"),
         (["fit", "data.csv", "-t", "bp", "--json", "--export", "sql"], "give one of them"),
@@ -331,12 +336,22 @@ def test_bad_input_is_one_sentence_and_a_failing_exit(folder, monkeypatch, argum
     assert result.stderr.count("\n") == 1
 
 
+def test_a_target_that_is_missing_stops(folder):
+    """What check finds is told line by line, with a remedy, before the one error."""
+    result = run("fit", folder / "data.csv", "-t", "bmi", "--drop", "patient id")
+    assert result.exit_code == 1
+    told, error = result.stderr.splitlines()
+    assert told.startswith("wrong: Column 'bmi': the target is missing on 64 rows; ")
+    assert error.startswith("error: data.csv has something that is surely wrong")
+
+
 def test_a_word_among_numbers_is_told(table, tmp_path):
-    """A warning goes to the other stream; the result is there, and --categorical is an answer."""
+    """It stops, and --categorical is an answer; with --anyway it is a warning beside the result."""
     column = table["s6"].astype(object)
     column[3] = "unknown"
     table.assign(s6=column).to_csv(tmp_path / "w.csv", index=False)
-    result = fit(tmp_path / "w.csv", "--json")
+    assert "read as missing: --na unknown" in fit(tmp_path / "w.csv").stderr
+    result = fit(tmp_path / "w.csv", "--json", "--anyway")
     assert result.stderr.startswith("warning: ")
     assert "line 5: column 's6' is 'unknown' among numbers" in result.stderr
     assert json.loads(result.stdout)["rows"] == 442

@@ -6,6 +6,7 @@ several commands share is in `_options` (options), `_learning` (from a file to a
 """
 
 from mossrules.cli import (
+    check,
     compare,
     demo,
     diff,
@@ -23,6 +24,7 @@ __all__ = ["app", "main"]
 
 for command in (  # in the order in which help lists them
     demo.demo,
+    check.check,
     fit.fit,
     predict.predict,
     diff.diff,

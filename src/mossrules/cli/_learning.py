@@ -43,6 +43,7 @@ __all__ = [
     "read_for_task",
     "refits_of",
     "repeat",
+    "scan",
     "scan_for_task",
     "stability_parameters",
 ]
@@ -61,6 +62,11 @@ MANY_CLASSES = 20  # labels of a target that may be something else, such as a na
 def read_for_task(file: File, task: Task) -> tuple[Columns, Task]:
     """Return the columns to learn from, and whether the target is a number or a class."""
     return _read_and_decide(file, task, _read_columns)
+
+
+def scan(file: File, task: Task) -> late.table.Table:
+    """Return the columns of a file, or of the files of a pattern, as they are to be read."""
+    return _scan_table(Engine.THREADS, file, task)
 
 
 def scan_for_task(file: File, task: Task, engine: Engine) -> tuple[late.table.Table, Task]:
@@ -389,20 +395,26 @@ def learn_for_task(
     forest: Forest,
     moss: Moss,
     jobs: int | None,
+    look: Callable[[], None] = lambda: None,
 ) -> Any:
-    """Return a regressor or a classifier fitted as the options say."""
+    """Return a regressor or a classifier fitted as the options say.
+
+    Between the look at options and the fit, `look` is called to look at the table.
+    """
     is_class = task is Task.CLASSIFICATION
-    return (learn_classes if is_class else learn)(
-        table,
-        file,
-        **{
-            **moss_parameters(moss, table, file),
-            **forest_parameters(forest, moss),
-            **choice_parameters(choice, moss),
-            **({"outcome": file.outcome} if is_class else {}),
-        },
-        n_jobs=jobs,
-    )
+    parameters = {
+        **moss_parameters(moss, table, file),
+        **forest_parameters(forest, moss),
+        **choice_parameters(choice, moss),
+        **({"outcome": file.outcome} if is_class else {}),
+        "n_jobs": jobs,
+    }
+    estimators = late.estimators
+    (estimators.MossClassifier if is_class else estimators.MossRegressor)(
+        **parameters
+    ).check_parameters()
+    look()
+    return (learn_classes if is_class else learn)(table, file, **parameters)
 
 
 def learn(

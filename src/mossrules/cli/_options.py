@@ -28,6 +28,8 @@ __all__ = [
     "CONSTRAINTS",
     "DATA",
     "MODEL",
+    "Anyway",
+    "CheckedFile",
     "Choice",
     "ChoiceGap",
     "Cluster",
@@ -292,6 +294,16 @@ class File(Reading):
     def no_features(self) -> tuple[str, ...]:
         """The columns that are no features, the target among them."""
         return tuple(name for name in (self.target, self.groups, self.weights) if name is not None)
+
+
+@dataclass(frozen=True)
+class CheckedFile(File):
+    """Rows to look at, whether there is something to predict or not."""
+
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", help="Column to predict, if any.", show_default=False),
+    ] = None  # type: ignore[assignment]  # all other commands need one
 
 
 @dataclass(frozen=True)
@@ -607,6 +619,14 @@ Record = Annotated[
         "--checkpoint",
         metavar="FILE",
         help="Record of a long run; an interrupted run resumes from it.",
+    ),
+]
+Anyway = Annotated[
+    bool,
+    typer.Option(
+        "--anyway",
+        help="Go on although something is surely wrong with the table: see mossrules check.",
+        rich_help_panel=DATA,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]

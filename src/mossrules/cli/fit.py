@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 from mossrules import _late as late
 from mossrules._files import check_outputs, write_file
 from mossrules.cli import _options as options
+from mossrules.cli._checking import check_before, warn_of_rare
 from mossrules.cli._learning import dask_client, learn_for_task, repeat, scan_for_task
 from mossrules.cli._output import (
     certificate,
@@ -60,6 +62,7 @@ def fit(
     ] = False,
     as_json: options.Json = False,
     task: options.TaskOption = options.Task.AUTO,
+    anyway: options.Anyway = False,
     choice: options.Choice,
     forest: options.Forest,
     moss: options.Moss,
@@ -78,11 +81,13 @@ def fit(
     check_outputs({"--output": output}, [*file.paths, *moss.paths])
     with dask_client(cluster):
         table, task = scan_for_task(file, task, cluster.engine)
+        look = partial(check_before, table, file, task, max_rules=choice.max_rules, anyway=anyway)
         classifies = task is options.Task.CLASSIFICATION
         model = learn_for_task(
-            table, file, task, choice=choice, forest=forest, moss=moss, jobs=jobs
+            table, file, task, choice=choice, forest=forest, moss=moss, jobs=jobs, look=look
         )
         repeat(model, table, file, refits)
+    warn_of_rare(model)
     if output is not None:
         write_file(output, f"{model.rules_.to_json()}\n")
     if export is not None:

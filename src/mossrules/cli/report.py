@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from mossrules import _late as late
 from mossrules._files import check_outputs
 from mossrules._signals import check_interrupted
 from mossrules.cli import _options as options
+from mossrules.cli._checking import check_before, warn_of_rare
 from mossrules.cli._classes import class_labels, find_label
 from mossrules.cli._learning import Columns, learn_for_task, read_for_task, refits_of
 from mossrules.cli._output import print_line, progress
@@ -45,6 +47,7 @@ def report(
         str | None, typer.Option(help="Heading of the page.", show_default=False)
     ] = None,
     task: options.TaskOption = options.Task.AUTO,
+    anyway: options.Anyway = False,
     choice: options.Choice,
     forest: options.Forest,
     moss: options.Moss,
@@ -61,8 +64,12 @@ def report(
     if several:
         place = check_class(labels, file.outcome)
     fitted = replace(file, outcome=None) if several else file
-    model = learn_for_task(table, fitted, task, choice=choice, forest=forest, moss=moss, jobs=jobs)
+    look = partial(check_before, table, file, task, max_rules=choice.max_rules, anyway=anyway)
+    model = learn_for_task(
+        table, fitted, task, choice=choice, forest=forest, moss=moss, jobs=jobs, look=look
+    )
     check_interrupted()
+    warn_of_rare(model)
     X: Columns = table
     y: Any = file.target
     if place is not None:
