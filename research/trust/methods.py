@@ -47,6 +47,7 @@ LATER: Mapping[str, Any] = {
     "min_tree_frequency": 0,
     "near": None,
     "keep": None,
+    "outcome": None,
 }
 RUN = ("max_rules", "random_state", "n_jobs", "class_weight")  # of each run, or of the data
 

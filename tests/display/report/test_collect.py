@@ -292,7 +292,7 @@ def test_a_floor_on_each_rule_is_said_of_every_point(rows):
     assert report.content()["floor"] == "each"
     for point in report.points:
         least = min(report.rules[rule].proportion for rule in point.rules)
-        assert f"found in at least {math.floor(1000 * least + 1e-9) / 10:g} % of the trees" in (
+        assert f"is in at least {math.floor(1000 * least + 1e-9) / 10:g} % of the trees" in (
             point.certificate.sentence
         )
         assert 0.0 < point.stability <= 1.0
@@ -360,7 +360,7 @@ def test_a_required_rule_is_named_where_it_is_rarer(rows):
     rarest = free.candidates_.texts[int(np.argmin(free.pool_.counts))]
     model = free.set_params(constraints=[MustInclude(rarest)]).fit(*rows)
     point = collect(model).points[0]
-    assert "Every rule that was not required was found in" in point.certificate.sentence
+    assert "Every rule that was not required is in" in point.certificate.sentence
     assert "rules, those that were required aside, were each" in point.certificate.sentence
 
 
