@@ -79,7 +79,8 @@ def test_delimiter_and_effect_change_are_passed_on(folder):
         (["old-score.json", "all.csv"], "all.csv holds no model."),
         (["old-score.json", "new-score.json", "--json", "--markdown"], "choose one."),
         (["old-score.json", "new-score.json", "--effect-change", "-1"], "--effect-change is -1;"),
-        (["old-score.json", "new-score.json", "--delimiter", ";"], "--delimiter is of a file with"),
+        (["old-score.json", "new-score.json", "--delimiter", ";"],
+         "error: Options that say how a file is read are of one with data;"),
         (["old-score.json", "new-score.json", "--html", "nosuch/page.html"], "its folder does not"),
     ],
 )  # fmt: skip

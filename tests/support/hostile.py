@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import encodings
 import gzip
+import html
 import io
 import json
 import os
 import pickle
+import re
 import sys
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
@@ -123,8 +126,36 @@ def hostile_parquet(rng: Random, _sample: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def hostile_excel(rng: Random, sample: bytes) -> bytes:
+    """Return a workbook with a program as a text, a formula, a macro or one of its parts."""
+    with zipfile.ZipFile(io.BytesIO(sample)) as packed:
+        parts = {name: packed.read(name) for name in packed.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    program = html.escape(rng.choice(VALUES[:3])).encode()
+    kind = rng.choice(["text", "formula", "macro", "part"])
+    if kind == "text":
+        parts[sheet] = _with_one(rng, rb"<t>.*?</t>", b"<t>" + program + b"</t>", parts[sheet])
+    elif kind == "formula":
+        cell = b"<f>" + program + b"</f><v>1</v>"
+        parts[sheet] = _with_one(rng, rb"<v>.*?</v>", cell, parts[sheet])
+    else:
+        place = "xl/vbaProject.bin" if kind == "macro" else rng.choice(list(parts))
+        parts[place] = rng.choice(WHOLE)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in parts.items():
+            packed.writestr(name, content)
+    return buffer.getvalue()
+
+
+def _with_one(rng: Random, pattern: bytes, new: bytes, content: bytes) -> bytes:
+    """Return content with something else in one of the places of a pattern."""
+    place = rng.choice(list(re.finditer(pattern, content)))
+    return content[: place.start()] + new + content[place.end() :]
+
+
 MAKERS = {".json": hostile_json, ".csv": hostile_text, ".tsv": hostile_text,
-          ".csv.gz": hostile_gzip, ".parquet": hostile_parquet}  # fmt: skip
+          ".csv.gz": hostile_gzip, ".xlsx": hostile_excel, ".parquet": hostile_parquet}  # fmt: skip
 
 
 def hostile_files(reader: Reader, samples: Sequence[bytes], rng: Random) -> Iterator[bytes]:

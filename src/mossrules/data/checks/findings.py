@@ -24,7 +24,12 @@ SIGN = 9  # that the sign of a finding takes, with the space before it
 
 
 class Severity(StrEnum):
-    """How sure it is that something is wrong."""
+    """How sure it is that something is wrong.
+
+    See Also
+    --------
+    mossrules.data.Finding : Has one, as `severity`.
+    """
 
     WRONG = "wrong"  # fit and report stop
     SUSPECT = "suspect"  # they go on and say so
