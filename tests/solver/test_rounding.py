@@ -80,6 +80,21 @@ def test_ordinary_bounds_are_left_as_they_are():
     assert extreme.rounding > 1e-7 * extreme.null_loss
 
 
+@pytest.mark.parametrize("method", ["branch-and-bound", "cutting-plane", "coordinate-descent"])
+def test_a_bound_that_is_known_is_kept_to_its_last_digit(method):
+    """It is safe already: passed on from solve to solve, it must not fall each time."""
+    draw = np.random.default_rng(0)
+    M = draw.normal(size=(30, 6))
+    y = M @ draw.normal(size=6) + draw.normal(size=30)
+    gamma = 1e9 / np.square(M).sum(axis=0).max()
+    problem = Problem.from_matrix(M, y, np.arange(1, 7), max_rules=2, gamma=gamma)
+    assert problem.rounding > problem.margin
+    first = solve(problem, options=EXACT)
+    assert first.bound < first.loss
+    again = solve(problem, method, EXACT, start=first, bound=first.bound)
+    assert first.bound <= again.bound <= first.loss
+
+
 @pytest.mark.parametrize("scale", [1e100, 1e-100, 1e32, 1e-32])
 @pytest.mark.parametrize("of", ["target", "columns"])
 def test_units_whose_squares_are_lost_are_refused(scale, of):

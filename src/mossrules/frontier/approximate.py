@@ -94,8 +94,9 @@ def _at_floors(problem: Problem, points: int, clock: Clock) -> list[FrontierPoin
         start = found[-1].solution if found else None
         solution = solve(problem.at(floor), "coordinate-descent", start=start)
         if start is not None and start.loss < solution.loss:
-            how = (solution.bound, Status.HEURISTIC, solution.report)
-            solution = Solution.of(problem.at(floor), start.support, *how, dual=solution.dual)
+            how, bound = (0.0, Status.HEURISTIC, solution.report), solution.bound
+            here, dual = problem.at(floor), solution.dual
+            solution = Solution.of(here, start.support, *how, dual=dual, known=bound)
         found.append(FrontierPoint(floor, solution))
     return found
 

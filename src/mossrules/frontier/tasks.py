@@ -187,7 +187,7 @@ class Tasks:
             status = Status.OPTIMAL if proven else Status.TIME_LIMIT
             reason = "a selection from a higher floor and a bound from a lower one"
             report = Report("re-use", reason, 0.0, self.options.gap)
-            known = Solution.of(problem, best.support, bound, status, report)
+            known = Solution.of(problem, best.support, 0.0, status, report, known=bound)
             return FrontierPoint(floor, known, reused=True)
         # Only the selection: a dual point of another floor was measured to make the root worse.
         start = None if best is None else best.support
@@ -298,7 +298,7 @@ def _improve(
     # A heuristic method claims no proof, so its points never turn OPTIMAL by what others know.
     status = Status.OPTIMAL if solved and own.status is not Status.HEURISTIC else own.status
     solution = Solution.of(
-        problem.at(entry.floor), better.support, bound, status, own.report, dual=own.dual
+        problem.at(entry.floor), better.support, 0.0, status, own.report, dual=own.dual, known=bound
     )
     return replace(entry, solution=solution)
 

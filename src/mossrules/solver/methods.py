@@ -96,10 +96,11 @@ def solve(
     return Solution.of(
         asked,
         outcome.support,
-        max(outcome.bound, known),
+        outcome.bound,
         outcome.status,
         report,
         dual=outcome.dual,
+        known=known,
     )
 
 

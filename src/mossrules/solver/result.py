@@ -114,8 +114,13 @@ class Solution:
         report: Report,
         *,
         dual: DualPoint | None = None,
+        known: float = 0.0,
     ) -> Solution:
-        """Return a feasible selection as a solution, all numbers by the plain definitions."""
+        """Return a feasible selection as a solution, all numbers by the plain definitions.
+
+        `bound` is as computed, and made safe here; `known` is one that holds as it is, such as that
+        of another solution.
+        """
         support = np.sort(np.asarray(support, dtype=np.int64))
         if not problem.is_feasible(support):
             raise AssertionError(f"{report.method} returned a selection that is not feasible.")
@@ -127,7 +132,7 @@ class Solution:
             stability=problem.stability(support),
             # Recomputed, the loss may be a rounding error below what the search has proven, which
             # must not look like a contradiction. 0 in place of NaN too: no loss is negative.
-            bound=min(max(0.0, problem.safe_bound(bound)), loss),
+            bound=min(max(0.0, known, problem.safe_bound(bound)), loss),
             status=status,
             report=report,
             dual=dual,
