@@ -201,7 +201,7 @@ def test_the_unit_of_weights_below_one_does_not_matter(factor):
     assert one.score(X, y) > 0.3
 
 
-@pytest.mark.parametrize("weight", [1e-300, 1e-99, 1e-12, 1e12, 1e99, 1e300])
+@pytest.mark.parametrize("weight", [1e-300, 1e-99, 1e-50, 1e-12, 1e12, 1e50, 1e99, 1e300])
 def test_extreme_weights_are_used_or_refused(weight):
     """Never a warning or an error of another kind."""
     X, y = wild_table(3, n=40)
@@ -212,17 +212,21 @@ def test_extreme_weights_are_used_or_refused(weight):
         if weight in (1e-300, 1e300):
             with pytest.raises(InvalidTarget, match="rescale"):
                 model.fit(X, y, sample_weight=w)
+        elif weight in (1e-99, 1e99):
+            with pytest.raises(InvalidParameter, match=r"choose other units .* or the weights"):
+                model.fit(X, y, sample_weight=w)
         else:
             assert np.isfinite(model.fit(X, y, sample_weight=w).predict(X)).all()
 
 
 def test_extreme_gammas_are_used_or_refused():
-    """A gamma with which weights are lost in rounding is refused in a sentence."""
+    """One with which weights are lost in rounding, or squares are, is refused in a sentence."""
     X, y = wild_table(3, n=40)
-    least = MossRegressor(3, n_trees=10, gamma=1e-300).fit(X, y)
+    least = MossRegressor(3, n_trees=10, gamma=1e-119).fit(X, y)
     assert np.isfinite(least.predict(X)).all()
-    with pytest.raises(InvalidParameter, match="lost in rounding"):
-        MossRegressor(3, n_trees=10, gamma=1e300).fit(X, y)
+    for gamma, reason in REFUSED.items():
+        with pytest.raises(InvalidParameter, match=reason):
+            MossRegressor(3, n_trees=10, gamma=gamma).fit(X, y)
 
 
 # --- extremes, by every method --------------------------------------------------------------------
@@ -240,7 +244,9 @@ TARGETS = {
     "x1e-300": lambda y: y * 1e-300,
     "+1e12": lambda y: y + 1e12,
 }
-GAMMAS = [1e-300, 1e-12, 1e3, 1e8, 1e300]  # the last of which is refused
+OUT_OF_RANGE = "must be from 1e-120 to 1e\\+120"
+REFUSED = {1e-300: OUT_OF_RANGE, 1e119: "lost in rounding", 1e300: OUT_OF_RANGE}
+GAMMAS = [1e-119, 1e-12, 1e3, 1e8, *REFUSED]
 
 
 def nearly_equal_columns(n=60):
@@ -277,8 +283,8 @@ def test_any_gamma_is_used_or_refused_by_every_method(kind, method, gamma):
     X, y = wild_table(3, n=50)
     y = y > np.median(y) if kind is MossClassifier else y
     model = kind(**SMALL, solver=method, gamma=gamma)
-    if gamma == 1e300:
-        with pytest.raises(InvalidParameter, match="lost in rounding"):
+    if gamma in REFUSED:
+        with pytest.raises(InvalidParameter, match=REFUSED[gamma]):
             model.fit(X, y)
     else:
         check_whole(model, X, y)
