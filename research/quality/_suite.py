@@ -35,7 +35,7 @@ CLONE = ("--editable", ".", "--editable", "./research")  # to install it
 MAIN = (
     *("numpy", "scipy", "scikit-learn", "numba", "highspy", "narwhals", "joblib", "jinja2"),
     *("rich", "typer", "matplotlib", "pyarrow", "pandas", "polars", "dask", "pyscipopt"),
-    *("gurobipy", "duckdb"),
+    *("gurobipy", "duckdb", "openpyxl"),
 )
 
 
