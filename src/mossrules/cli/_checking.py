@@ -12,22 +12,27 @@ from mossrules.cli._options import File, Task
 from mossrules.cli._output import errors
 from mossrules.exceptions import InvalidTable
 
-__all__ = ["check_before", "of_classes", "warn_of_rare"]
+__all__ = ["check_before", "look_at", "warn_of_rare"]
 
 MOST_WARNINGS = 10  # more would hide what the command prints
 
 
-def check_before(table: Any, file: File, task: Task, *, max_rules: int, anyway: bool) -> None:
-    """Look at a table before anything is learned from it, and stop if it is surely wrong."""
-    found = late.data.check(
+def look_at(table: Any, file: File, task: Task, *, max_rules: int) -> late.data.TableCheck:
+    """Return what looks wrong in a table, as its options say what it is."""
+    return late.data.check(
         table,
         file.target,
         sample_weight=file.weights,
         groups=file.groups,
-        of_classes=of_classes(task),
+        of_classes=_of_classes(task),
         max_rules=max_rules,
-        declared=declared(file),
+        declared=_declared(file),
     )
+
+
+def check_before(table: Any, file: File, task: Task, *, max_rules: int, anyway: bool) -> None:
+    """Look at a table before anything is learned from it, and stop if it is surely wrong."""
+    found = look_at(table, file, task, max_rules=max_rules)
     # Of few events the model warns itself, when it is known how many rules there are.
     told = [each for each in found.suspect if each.kind != "few events"]
     if anyway:
@@ -49,12 +54,12 @@ def check_before(table: Any, file: File, task: Task, *, max_rules: int, anyway: 
     )
 
 
-def of_classes(task: Task) -> bool | None:
+def _of_classes(task: Task) -> bool | None:
     """Return whether a target is a class, where that was said."""
     return None if task is Task.AUTO else task is Task.CLASSIFICATION
 
 
-def declared(file: File) -> list[str]:
+def _declared(file: File) -> list[str]:
     """Return the columns of which a user has said what they are."""
     named = dict.fromkeys([*(file.categorical or ()), *file.known_types])
     return [name for name in named if name not in file.no_features]

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mossrules import _late as late
 from mossrules import defaults
 from mossrules.cli import _options as options
-from mossrules.cli._checking import declared, of_classes
+from mossrules.cli._checking import look_at
 from mossrules.cli._learning import scan
 from mossrules.cli._output import print_plain
 from mossrules.exceptions import MixedColumnWarning
@@ -42,15 +41,7 @@ def check(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MixedColumnWarning)  # it is among what is found
         table = scan(file, task)
-    found = late.data.check(
-        table,
-        file.target,
-        sample_weight=file.weights,
-        groups=file.groups,
-        of_classes=of_classes(task),
-        max_rules=max_rules,
-        declared=declared(file),
-    )
+    found = look_at(table, file, task, max_rules=max_rules)
     print_plain(found.to_json() if as_json else found.to_text())
     if found.wrong:
         raise typer.Exit(1)
