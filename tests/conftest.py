@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import tomllib
 from importlib import metadata
 from importlib.metadata import EntryPoint
@@ -18,6 +19,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 # A shell that starts the tests in the background may have it ignored, and children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Containers often set this. Each process of the tests, and each that they start, would compile all
+# sources and rewrite all assertions for itself, which takes longer than most of the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -33,9 +34,10 @@ def rank_of(module):
     return RANK.get(module.split(".")[1], 0)
 
 
-def imports_of(path):
-    """Return the modules of the package that a file imports anywhere, but for types alone."""
-    tree = ast.parse(path.read_text())
+@cache
+def imports_of(module):
+    """Return the modules of the package that one imports anywhere, but for types alone."""
+    tree = ast.parse(MODULES[module].read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             node.body = [ast.Pass()]
@@ -49,20 +51,17 @@ def imports_of(path):
     return {module_of(name) for name in found}
 
 
-IMPORTS = {module: imports_of(path) for module, path in MODULES.items()}
-
-
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_imports_only_from_rooms_above_its_own(module):
     """Imports follow the order of the rooms."""
-    wrong = [name for name in IMPORTS[module] if rank_of(name) > rank_of(module)]
+    wrong = [name for name in imports_of(module) if rank_of(name) > rank_of(module)]
     assert wrong == []
 
 
 def test_the_solver_sees_numbers_only():
     """`Statistics` and `Patterns` are all that reaches it of the data, whoever made them."""
     solver = [module for module in MODULES if module.startswith("mossrules.solver.")]
-    rooms = {name.split(".")[1] for module in solver for name in IMPORTS[module]}
+    rooms = {name.split(".")[1] for module in solver for name in imports_of(module)}
     assert rooms.isdisjoint({"data", "candidates"})
     assert solver
 
@@ -113,7 +112,8 @@ def test_nothing_is_imported_inside_functions_but_optional_packages():
 
 def test_no_modules_import_each_other_in_a_ring():
     """There is an order in which all modules can be read, each after what it imports."""
-    assert len([*TopologicalSorter(IMPORTS).static_order()]) == len(MODULES)
+    imports = {module: imports_of(module) for module in MODULES}
+    assert len([*TopologicalSorter(imports).static_order()]) == len(MODULES)
 
 
 def test_importing_the_package_loads_none_of_the_heavy_libraries():
