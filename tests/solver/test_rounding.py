@@ -173,3 +173,19 @@ def test_a_complete_frontier_has_points_whose_losses_differ_by_little():
         frontier = solve_frontier(problem, "complete", options=EXACT)
         assert frontier.complete
         assert len(frontier) == expected
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+
+def test_what_a_dual_point_proves_is_the_same_again_with_large_counts():
+    """Its multipliers are far larger than the loss then, and cancel in all but a few digits."""
+    draw = np.random.default_rng(4)
+    M = draw.normal(size=(12, 7))
+    y = M.sum(axis=1) + draw.normal(size=12)
+    counts = 2_819_372_466 + draw.integers(0, 4, 7)
+    problem = Problem.from_matrix(M, y, counts, max_rules=2, gamma=1.0)
+    for below in range(4):
+        floored = problem.at(problem.max_stability - below)
+        solution = solve(floored, "branch-and-bound", EXACT)
+        assert solution.verify(floored).passed, str(solution.verify(floored))

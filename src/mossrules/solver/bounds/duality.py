@@ -22,8 +22,10 @@ they say is recomputed here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -60,14 +62,19 @@ def dual_bound(
     `A z <= b` only take selections away, so it holds with them as well. With `prices` y >= 0 of
     those that count no groups, g_i is less by (y'A)_i, and the bound by y'b.
     """
-    if not (lam >= 0 and mu >= 0):
-        raise InvalidParameter(f"lam is {lam} and mu is {mu}; neither may be negative.")
+    if not (0 <= lam < math.inf and 0 <= mu < math.inf):
+        raise InvalidParameter(f"lam is {lam} and mu is {mu}; neither may be negative or infinite.")
     offset, allowance = _priced_limits(problem, prices)
     parts = _Parts.of(problem, w, fixed_in, fixed_out, offset)
     parts = parts._replace(constant=parts.constant - allowance)
     # The best z takes every free rule whose gain is above its price; the size and the floor, which
-    # it may break, are paid for by lam K and mu E.
-    inner = np.maximum(0.0, parts.g - lam + mu * parts.c).sum() + lam * parts.K - mu * parts.E
+    # it may break, are paid for by lam K and mu E. With large counts lam and mu c are far larger
+    # than what is left of them, so counts are taken from the mean that the floor asks for, which
+    # changes nothing else.
+    centre = parts.E // max(1, parts.K)
+    price = float(Fraction(lam) - Fraction(mu) * centre)
+    inner = np.maximum(0.0, parts.g - price + mu * (parts.c - centre)).sum()
+    inner += price * parts.K - mu * (parts.E - parts.K * centre)
     return float(parts.constant - inner)
 
 

@@ -221,7 +221,7 @@ def _dual_checks(
     if (
         not _are_rules(problem, positions)
         or len(dual.rules) != len(dual.weights)
-        or not (dual.lam >= 0 and dual.mu >= 0 and (dual.prices >= 0).all())
+        or not (0 <= dual.lam < np.inf and 0 <= dual.mu < np.inf and (dual.prices >= 0).all())
         or len(dual.prices) not in (0, _n_priced(problem))
     ):
         return [Check("dual point", False, "other rules or limits, or prices below 0")], -np.inf

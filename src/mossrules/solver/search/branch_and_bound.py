@@ -151,15 +151,12 @@ class Root:
         inside = here.rules[(here.decision == IN) & decided[here.rules]]
         decided[here.rules] = False
         lam, mu = np.maximum(0.0, self.node.multipliers)  # rounding may leave them just below 0
-        return DualPoint(
-            rules=here.rules[used],
-            weights=here.flip[used] * self.node.w[used],
-            lam=float(lam),
-            mu=float(mu),
-            bound=self.proven,
-            fixed_in=inside,
-            fixed_out=np.flatnonzero(decided),
-        )
+        w = np.zeros(problem.m)
+        w[here.rules[used]] = here.flip[used] * self.node.w[used]
+        # Its bound by the plain formula: multipliers of large counts have lost digits, and what
+        # they prove now is not what they proved in the search.
+        outside = np.flatnonzero(decided)
+        return DualPoint.at(problem, w, float(lam), float(mu), fixed_in=inside, fixed_out=outside)
 
     def reduced(self, cutoff: float) -> Instance | None:
         """Fix what the bound decides; None when nothing can be better than the cutoff."""
