@@ -36,7 +36,7 @@ from support.exact import DRAWN, Answers, Drawn
 __all__ = ["arguments", "examine", "mistakes", "run"]
 
 EXACT = Options(gap=0.0)
-OTHERS_EVERY, FRONTIER_EVERY, FULLY_EVERY = 7, 10, 10
+OTHERS_EVERY, FRONTIER_EVERY, FULLY_EVERY = 15, 20, 10
 FLOORS_TRIED = 6  # of a frontier, each against all selections
 COUNTED = ("problems", "optimal", "infeasible", "refused", "solutions", "frontiers", "mistakes")
 

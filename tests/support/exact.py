@@ -31,6 +31,7 @@ __all__ = ["DRAWN", "Answers", "Drawn", "ExactLoss"]
 
 Support = tuple[int, ...]
 Pair = tuple[int, Any]  # stability and loss
+LIMITED = 0.12  # share of problems with limits, which take ten times as long as others
 
 
 # --- losses ---------------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ def _numbers(
         "max_rules": k,
         "gamma": 10.0**strength / length,
         "floor": "each" if draw.random() < 0.4 else "sum",
-        **conditions(draw, m, limited=bool(draw.random() < 0.3)),
+        **conditions(draw, m, limited=bool(draw.random() < LIMITED)),
     }
     return Drawn(lambda: _with_floor(draw, Problem.from_matrix(M, y, counts, **settings)))
 
@@ -282,7 +283,7 @@ def two_classes(seed: int) -> Drawn:
         "max_rules": int(draw.integers(1, 4)),
         "gamma": float(10.0 ** draw.uniform(-2, 3)),
         "floor": "each" if draw.random() < 0.4 else "sum",
-        **conditions(draw, m, limited=bool(draw.random() < 0.3)),
+        **conditions(draw, m, limited=bool(draw.random() < LIMITED)),
     }
     if draw.random() < 0.8:
         settings["signs"] = None  # whose brute force takes long
