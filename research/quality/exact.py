@@ -177,24 +177,31 @@ def _frontier(problem: SelectionProblem, answers: Answers) -> Iterator[str]:
 
 
 def run(problems: int, seed: int, only: str | None) -> Record:
-    """Examine so many problems, of all kinds in turn or of one."""
+    """Examine so many problems, of all kinds in turn or of one, or as many as until Ctrl-C."""
     kinds = [only] if only else list(DRAWN)
     seen: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
     shown, begun = time.monotonic(), time.process_time()
-    for number in range(problems):
-        kind = kinds[number % len(kinds)]
-        one = seed * 1_000_003 + number
-        try:
-            wrong = list(examine(DRAWN[kind](one), number // len(kinds), seen[kind]))
-        except Exception:  # noqa: BLE001  whatever it is, it is a mistake
-            wrong = [traceback.format_exc(limit=-3)]
-        for each in wrong:
-            seen[kind]["mistakes"] += 1
-            print(f"MISTAKE, {kind} with seed {one}: {each}", flush=True)
-        if time.monotonic() > shown + 60.0:
-            shown = time.monotonic()
-            print(f"{number + 1:,} problems, {_total(seen)['mistakes']} mistakes", flush=True)
+    try:
+        for number in range(problems):
+            kind = kinds[number % len(kinds)]
+            try_one(kind, seed * 1_000_003 + number, number // len(kinds), seen[kind])
+            if time.monotonic() > shown + 60.0:
+                shown = time.monotonic()
+                print(f"{number + 1:,} problems, {_total(seen)['mistakes']} mistakes", flush=True)
+    except KeyboardInterrupt:  # what was tried so far is a record too, of fewer problems
+        problems = number
     return _record(seen, problems, seed, time.process_time() - begun)
+
+
+def try_one(kind: str, one: int, number: int, seen: Counter[str]) -> None:
+    """Examine the problem of a seed, the nth of its kind; print what is wrong."""
+    try:
+        wrong = list(examine(DRAWN[kind](one), number, seen))
+    except Exception:  # noqa: BLE001  whatever it is, it is a mistake
+        wrong = [traceback.format_exc(limit=-3)]
+    for each in wrong:
+        seen["mistakes"] += 1
+        print(f"MISTAKE, {kind} with seed {one}: {each}", flush=True)
 
 
 def _total(seen: dict[str, Counter[str]]) -> Counter[str]:
