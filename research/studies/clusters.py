@@ -7,7 +7,7 @@ against what analyses of fresh samples, of other clusters, come to:
 
     recurrence      share of refits that find a rule, and share of fresh samples that do
     spread          half the width of an effect's interval (held fixed), in units of the half width
-                    that effects of these very rules have over fresh samples: 1 is right
+                    that the coefficients of these very rules have over fresh samples: 1 is right
     predictions     fresh analyses' predictions within people's 95 % ranges
 
 `python -m research.studies.clusters` takes some minutes; its table is in docs/trackrecord.md.
@@ -28,9 +28,8 @@ from joblib import Parallel, delayed
 
 from mossrules import MossRegressor
 from mossrules._typing import FloatArray, IntArray
-from mossrules.data.rows import read_rows
 from mossrules.evaluation.agreement import key_of_each
-from mossrules.evaluation.refitting import effects_again
+from mossrules.evaluation.sandwich import independent_columns
 from mossrules.evaluation.track_record import track_record
 
 SIMULATIONS = 100
@@ -86,7 +85,7 @@ def _one(X: pd.DataFrame, y: FloatArray, groups: Any, samples: list[Any], seed: 
     ]
     theirs = [set(key_of_each(each, "thresholds")) for each in fresh]
     shares = [np.mean([key in t for t in theirs]) for key in key_of_each(mine.rules_, "thresholds")]
-    again = [effects_again(mine.fitted_, read_rows(X_, y_))[1:] for X_, y_, _ in samples]
+    again = [_coefficients(mine.rules_, X_, y_) for X_, y_, _ in samples]
     wide = NORMAL * np.nanstd(again, axis=0, ddof=1)
     half = [(each.held_fixed.upper - each.held_fixed.lower) / 2 for each in record.rules]
     ranges = record.people_ranges
@@ -98,6 +97,15 @@ def _one(X: pd.DataFrame, y: FloatArray, groups: Any, samples: list[Any], seed: 
         np.array(half) / wide,
         float(inside.mean()),
     )
+
+
+def _coefficients(rules: Any, X: pd.DataFrame, y: FloatArray) -> FloatArray:
+    """Return the coefficients of the regression on rules; NaN of those that others determine."""
+    M = np.column_stack([np.ones(len(X)), rules.holds(X)]).astype(float)
+    known = independent_columns(M)
+    found = np.full(M.shape[1], np.nan)
+    found[known] = np.linalg.lstsq(M[:, known], y, rcond=None)[0]
+    return found[1:]
 
 
 def run(name: str, simulations: int) -> Iterator[str]:

@@ -224,6 +224,7 @@ STUDIES: dict[str, tuple[Callable[[Source, int], Covered], dict[str, Any]]] = {
     "records of numbers": (records, {}),
     "records of classes": (records, {"classes": True}),
     "records of numbers, clusters": (records, {"clusters": CLUSTERS}),
+    "records of classes, clusters": (records, {"classes": True, "clusters": CLUSTERS}),
     "predictions": (predictions, {}),
     "predictions, clusters": (predictions, {"clusters": CLUSTERS}),
     "performance of numbers": (measures, {}),

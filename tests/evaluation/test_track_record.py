@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mossrules import MossClassifier, MossRegressor
-from mossrules.constraints import AtMostFeatures, MustInclude, NeverUse, OnlyUp
+from mossrules.constraints import AtMostFeatures, MustInclude, NeverUse
 from mossrules.evaluation import refit_measures, refitting, track_record
 from mossrules.exceptions import InvalidParameter
 from support.track_record_cases import (
@@ -18,14 +18,13 @@ from support.track_record_cases import (
     expected_rules,
     expected_whole,
     fits_of,
+    held_fixed,
     holds,
     interval,
     labels,
-    logistic_effects,
     parts_of,
     regressor,
     repeats,
-    ridge_effects,
     rule_set,
     table,
 )
@@ -128,6 +127,9 @@ def test_what_it_says_is_what_refits_by_hand_say(kind, case):
         assert record.outcome == outcome
         shares = balanced(y, w) if kind == "balanced" else w
         _check_rows(record, y, w, counted, shares)
+        if not repeats(weights):  # of which copies of a row may be in a refit, and others not
+            models = rules, [rule_set(each, label) for each in fitted]
+            _check_effects(record, models, parts, y, w=shares, groups=groups)
         _check_people(record, rules, [rule_set(each, label) for each in fitted], w, stretch)
 
 
@@ -146,6 +148,20 @@ def _check_rows(record, y, *weights):
         )
         events = (there["counted"] * there["y"]).sum()
         assert rule.events == (None if outcome is None else events)
+
+
+def _check_effects(record, models, parts, y, *, w, groups):
+    """Hold the intervals of effects, these rules kept, to sandwiches by statsmodels."""
+    rules, refits = models
+    used = np.flatnonzero(w)
+    there, outcome = X.iloc[used], record.outcome
+    target = np.asarray(y)[used] if outcome is None else (np.asarray(y)[used] == outcome) * 1.0
+    predicted = np.array([each.predict(there) for each in refits])
+    left_out = np.array([~np.isin(used, part) for part in parts])
+    how = {"groups": None if groups is None else groups[used], "confidence": record.confidence}
+    expected = held_fixed(rules, there, target, predicted, left_out, w=w[used], **how)
+    found = [record.intercept, *(each.held_fixed for each in record.rules)]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
 def _check_people(record, rules, refits, w, stretch):
@@ -177,84 +193,6 @@ def _check_people(record, rules, refits, w, stretch):
     else:
         assert summary.threshold is None
         assert np.isnan([summary.other_side, summary.undecided]).all()
-
-
-# --- effects of the rule set held fixed -----------------------------------------------------------
-
-
-@pytest.mark.parametrize("weights", [None, "any"])
-@pytest.mark.parametrize("directions", ["own", "free"])
-def test_effects_held_fixed_are_those_of_a_ridge_on_the_rules(directions, weights):
-    """Fitted to the rows of each refit, with the signs that directions ask for, none left out."""
-    w = WEIGHTS[weights]
-    model = regressor(refit_ridge=None, directions=directions, min_importance=0)
-    given = told(w)
-    record = model.fit(X, Y, **given).track_record(X, Y, refits=6, **given)
-    w = np.ones(N) if w is None else w
-    found = []
-    for part in parts_of(model, X, Y, 6, weights=WEIGHTS[weights]):
-        signs = True if directions == "own" else None
-        rows = X.iloc[part], Y.iloc[part].to_numpy(), w[part]
-        found.append(ridge_effects(model.rules_.texts, *rows, signs=signs))
-    own = [model.rules_.intercept, *model.rules_.weights]
-    stretch = np.sqrt(1 / 2)  # a third of the rows, and two thirds left out
-    if weights is not None:
-        stretch = np.sqrt(len(part) / ((w > 0).sum() - len(part)))
-    for values, centre, held in zip(
-        np.transpose(found),
-        own,
-        [record.intercept, *(each.held_fixed for each in record.rules)],
-        strict=True,
-    ):
-        assert held == pytest.approx(interval(values, 0.95, stretch, centre), rel=1e-4, abs=1e-4)
-
-
-def test_effects_held_fixed_of_classes_are_those_of_logistic_regression():
-    """With the same small ridge on log-odds; the intercept is free."""
-    y = labels(Y)
-    model = classifier(refit_ridge=None, directions="free", min_importance=0).fit(X, y)
-    record = model.track_record(X, y, refits=5)
-    found = [
-        logistic_effects(model.rules_.texts, X.iloc[part], y[part] == "yes", np.ones(len(part)))
-        for part in parts_of(model, X, y, 5)
-    ]
-    own = [model.rules_.intercept, *model.rules_.weights]
-    held = [record.intercept, *(each.held_fixed for each in record.rules)]
-    for values, centre, ends in zip(np.transpose(found), own, held, strict=True):
-        assert ends == pytest.approx(interval(values, 0.95, np.sqrt(1 / 2), centre), rel=1e-3)
-
-
-def test_without_refitting_effects_held_fixed_are_those_of_the_solver():
-    """Shrunken as those of the model are."""
-    shrunk = regressor(refit=False, directions="free", shrinkage="equal", gamma=0.01).fit(X, Y)
-    record, ones = shrunk.track_record(X, Y, refits=4), np.ones(N // 3)
-    found = [
-        ridge_effects(shrunk.rules_.texts, X.iloc[part], Y[part].to_numpy(), ones, alpha=100.0)
-        for part in parts_of(shrunk, X, Y, 4)
-    ]
-    own = [shrunk.rules_.intercept, *shrunk.rules_.weights]
-    held = [record.intercept, *(each.held_fixed for each in record.rules)]
-    for values, centre, ends in zip(np.transpose(found), own, held, strict=True):
-        assert ends == pytest.approx(interval(values, 0.95, np.sqrt(1 / 2), centre), rel=1e-5)
-
-
-def test_a_rule_that_holds_on_no_row_of_a_refit_has_no_effect_there():
-    """Its interval is of the other refits, and of fewer than two there is none."""
-    frame = pd.DataFrame({"rare": np.arange(60) >= 57, "common": np.arange(60) % 2 > 0})
-    y = 5.0 * frame["rare"] + frame["common"] + RNG.normal(size=60) / 9
-    model = regressor(max_rules=2, min_coverage=0).fit(frame, y)
-    assert set(model.rules_.texts) == {"rare is true", "common is true"}
-    record = model.track_record(frame, y, refits=12)
-    place = model.rules_.texts.index("rare is true")
-    found = []
-    for part in parts_of(model, frame, y, 12):
-        there = frame["rare"].iloc[part]
-        if there.any():
-            rest = frame["common"].iloc[part].to_numpy(), there.to_numpy(), np.ones(len(part))
-            found.append(np.linalg.lstsq(np.column_stack(rest), y.iloc[part], rcond=None)[0][1])
-    assert len(found) < 12
-    expected = interval(found, 0.95, np.sqrt(1 / 2), model.rules_.weights[place])
-    assert record.rules[place].held_fixed == pytest.approx(expected, rel=0.05)
 
 
 # --- what is asked of refits ----------------------------------------------------------------------
@@ -311,32 +249,6 @@ def test_refits_keep_to_constraints():
     parts = parts_of(model, X, Y, 5)
     fitted = fits_of(model, X, Y, parts)
     check_rules(record, expected_rules(model, X, fitted, np.ones(N), stretch=np.sqrt(1 / 2)))
-
-
-def test_effects_held_fixed_keep_to_directions_that_constraints_ask_for():
-    """A rule whose rows lie on the other side in a refit has no effect there."""
-    frame = pd.DataFrame({"flag": X["flag"], "noise": np.random.default_rng(8).random(N) < 0.5})
-    asked = {"refit_ridge": None, "directions": "free", "min_importance": 0, "max_rules": 2}
-    model = regressor(**asked, constraints=OnlyUp("noise"), max_depth=1).fit(frame, Y)
-    record = model.track_record(frame, Y, refits=8)
-    flag, noise = texts = ["flag is true", "noise is true"]
-    assert model.rules_.texts == texts
-    found, against = [], 0
-    for part in parts_of(model, frame, Y, 8):
-        rows, y = frame.iloc[part], Y.iloc[part].to_numpy()
-        rows = rows, y, np.ones(len(part))
-        if y[holds(noise, rows[0])].mean() < y.mean():
-            found.append([*ridge_effects([flag], *rows), 0.0])
-            against += 1
-        else:
-            found.append(ridge_effects(texts, *rows))
-            assert found[-1][2] > 0
-    assert 0 < against < 8
-    held = [each.held_fixed for each in record.rules]
-    for values, centre, ends in zip(
-        np.transpose(found)[1:], model.rules_.weights, held, strict=True
-    ):
-        assert ends == pytest.approx(interval(values, 0.95, np.sqrt(1 / 2), centre), rel=1e-6)
 
 
 def test_refits_stay_near_the_approved_rules():
@@ -553,6 +465,14 @@ def test_rows_of_weight_zero_are_not_there():
     one = model.track_record(X, Y + 9 * ~used, refits=4, sample_weight=w)
     other = regressor().fit(*part, sample_weight=w[used])
     assert other.track_record(*part, refits=4, sample_weight=w[used]) == one
+
+
+def test_an_array_has_a_record_also_where_rules_leave_columns_out():
+    """Its columns are known by their position among all."""
+    numbers = np.random.default_rng(6).normal(size=(80, 4)).round(2)
+    y = (numbers[:, 2] > 0) * 1.0
+    record = regressor(max_rules=1, max_depth=1).fit(numbers, y).track_record(numbers, y, refits=3)
+    assert [(each.rule, each.found) for each in record.rules] == [("x2 > 0", 3)]
 
 
 # --- nothing to find, and refits that fail --------------------------------------------------------

@@ -4,17 +4,16 @@ import re
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import lsq_linear
-from scipy.stats import norm
+from scipy.stats import norm, t
+from scipy.stats.mstats import mquantiles
 from sklearn.base import clone, is_classifier
-from sklearn.linear_model import LogisticRegression, Ridge
 from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.sandwich_covariance import S_crosssection, S_white_simple
 
 from mossrules import MossClassifier, MossRegressor
 from mossrules.candidates.search import numbering_of
 from mossrules.data.rows import read_rows
 from mossrules.evaluation.refits import SHARE, refit_splits
-from mossrules.learning.log_loss import REFIT_RIDGE
 
 N = 150
 SIZES = ["s", "m", "l"]
@@ -157,43 +156,6 @@ def rule_set(model, label=None):
     return model.rules_ if label is None else model.rules_[label]
 
 
-def ridge_effects(texts, X, y, w, *, alpha=1e-3, signs=None):
-    """Return intercept and effects of a ridge on rules' columns, each scaled by its mean target.
-
-    With `signs`, effects have that of what is observed on the rules' own rows. NaN for rules that
-    hold on no row, or on all.
-    """
-    found = np.full(1 + len(texts), np.nan)
-    known = [0, *(i for i, t in enumerate(texts, 1) if 0 < holds(t, X[w > 0]).mean() < 1)]
-    texts = [texts[i - 1] for i in known[1:]]
-    found[known] = _ridge_effects(texts, X, y, w, alpha=alpha, signs=signs)
-    return found
-
-
-def _ridge_effects(texts, X, y, w, *, alpha, signs):
-    mean = np.average(y, weights=w)
-    scale = np.sqrt(np.average((y - mean) ** 2, weights=w))
-    H = np.column_stack([holds(text, X) for text in texts]).astype(float)
-    values = np.array([np.average(y[h > 0], weights=w[h > 0]) - mean for h in H.T]) / scale
-    M, target = H * values, (y - mean) / scale
-    if signs is None:
-        fit = Ridge(alpha=alpha, solver="svd").fit(M, target, sample_weight=w)
-        return np.array([mean + fit.intercept_ * scale, *(fit.coef_ * values * scale)])
-    centres = np.average(M, axis=0, weights=w)
-    A = np.vstack([(M - centres) * np.sqrt(w)[:, None], np.sqrt(alpha) * np.eye(len(texts))])
-    b = np.append(target * np.sqrt(w), np.zeros(len(texts)))
-    coefficients = lsq_linear(A, b, (0.0, np.inf), method="bvls", tol=1e-14).x
-    return np.array([mean - centres @ coefficients * scale, *(coefficients * values * scale)])
-
-
-def logistic_effects(texts, X, event, w):
-    """Return intercept and log-odds of scikit-learn's logistic regression on rules' columns."""
-    H = np.column_stack([holds(text, X) for text in texts]).astype(float)
-    fit = LogisticRegression(C=1.0 / REFIT_RIDGE, tol=1e-12, max_iter=5000)
-    fit.fit(H, event, sample_weight=w)
-    return np.array([fit.intercept_[0], *fit.coef_[0]])
-
-
 # --- what they say --------------------------------------------------------------------------------
 
 
@@ -204,11 +166,36 @@ def interval(values, confidence, stretch=1.0, centre=None):
         return np.nan, np.nan
     ends = (1 - confidence) / 2, (1 + confidence) / 2
     if len(values) >= 40:
-        low, high = np.percentile(values, [100 * each for each in ends])
+        low, high = mquantiles(values, ends, alphap=3 / 8, betap=3 / 8)
     else:
         low, high = norm.ppf(ends, values.mean(), values.std(ddof=1))
     middle = values.mean() if centre is None else centre
     return tuple(middle + stretch * (each - values.mean()) for each in (low, high))
+
+
+def held_fixed(rules, X, y, predicted, left_out, *, w, groups=None, confidence=0.95):
+    """Return intervals of intercept and effects: statsmodels' sandwiches of left-out residuals.
+
+    `predicted` by each refit, and the rows that it left out; all rows have some weight.
+    """
+    M = np.column_stack([np.ones(len(y)), *(holds(text, X) for text in rules.texts)]).astype(float)
+    without = np.where(left_out, predicted, np.nan)
+    known = ~np.isnan(without).all(axis=0)
+    M, w, y, p = M[known], w[known], y[known], rules.predict(X)[known]
+    curvature = w * p * (1 - p) if rules.link == "logit" else w
+    scores = M * (w * (y - np.nanmean(without[:, known], axis=0)))[:, None]
+    # A row that no refit left out is like the others: there are just fewer of them.
+    many = len(known) / known.sum()
+    if groups is None:
+        meat, degrees = S_white_simple(scores), len(known) - M.shape[1]
+    else:
+        codes = np.unique(np.asarray(groups)[known], return_inverse=True)[1]
+        meat, degrees = S_crosssection(scores, codes), len(set(codes)) - 1
+    bread = np.linalg.inv(M.T @ (M * curvature[:, None]))
+    errors = np.sqrt(np.diag(bread @ meat @ bread) / many)
+    own = np.array([rules.intercept, *rules.weights])
+    half = t.ppf((1 + confidence) / 2, degrees) * errors
+    return np.column_stack([own - half, own + half])
 
 
 def is_near(text, own, others, X, w):

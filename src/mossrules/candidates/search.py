@@ -287,11 +287,12 @@ def count_again(
         rules=tuple(pool.rules[i] for i in positions),
         trees=tuple(pool.trees[i] for i in positions),
     )
-    used = {feature for rule in some.rules for feature in rule.features}
-    columns = tuple(column for column in candidates.binning.columns if column.name in used)
-    data = encode_table(
-        rows, Binning(columns, candidates.named, candidates.binning.reading), n_jobs=n_jobs
-    )
+    binning = candidates.binning
+    if candidates.named:  # columns of an array are known by their position among all
+        used = {feature for rule in some.rules for feature in rule.features}
+        columns = tuple(column for column in binning.columns if column.name in used)
+        binning = Binning(columns, named=True, reading=binning.reading)
+    data = encode_table(rows, binning, n_jobs=n_jobs)
     overlaps = compute_overlaps(data, some.rules, n_jobs=n_jobs)
     statistics = statistics_of_overlaps(data, overlaps, some.counts)
     patterns = None

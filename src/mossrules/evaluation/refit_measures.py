@@ -22,9 +22,10 @@ from mossrules.candidates.rules import Levels, Rule
 from mossrules.data.rows import Rows
 from mossrules.data.table import Table
 from mossrules.evaluation.agreement import SAME_ROWS, key_of_each
+from mossrules.evaluation.left_out import LeftOut, effect_errors, half_widths
 from mossrules.evaluation.refits import Scheme
 from mossrules.evaluation.rule_pairs import form_of
-from mossrules.evaluation.rule_rows import RuleRows
+from mossrules.evaluation.rule_rows import RuleRows, rows_of_outcome
 from mossrules.evaluation.trust import PERCENTILES_FROM, shared_importance
 from mossrules.model.importance import rule_importances
 from mossrules.model.ruleset import RuleSet
@@ -64,7 +65,8 @@ class People:
     table: Table
     offsets: IntArray  # in the table, as it was given
     weights: FloatArray  # of each; a row that is repeated counts as often
-    n: int  # repetitions counted
+    numbers: IntArray  # of the rows, repetitions counted
+    which: IntArray  # of the people each of these is
 
     @classmethod
     def of(cls, rows: Rows) -> People:
@@ -75,7 +77,28 @@ class People:
         offsets, which = np.unique(rows.origin[numbers], return_inverse=True)
         counted = None if rows.weights is None else rows.weights[numbers]
         weights = np.bincount(which, counted).astype(np.float64)
-        return cls(rows.features_of(offsets), offsets, weights, len(numbers))
+        return cls(rows.features_of(offsets), offsets, weights, numbers, which)
+
+    def left_out(self, rows: Rows, place: int | None, without: Sequence[IntArray]) -> LeftOut:
+        """Return these rows, with the refits that were made `without` each.
+
+        `place` is that of the outcome among the classes; None where the target is a number.
+        """
+        taken, groups = self.numbers, rows.group_numbers
+        target, weights = rows.target[taken], np.ones(len(taken))
+        one = rows_of_outcome(rows, place)  # which may be numbered in another way
+        if one.weights is not None:
+            of_given = np.zeros(rows.features.n_rows)
+            of_given[one.origin] = one.weights
+            weights = of_given[rows.origin[taken]]
+        return LeftOut(
+            self.which,
+            target if place is None else (target == place).astype(np.float64),
+            weights,
+            None if groups is None else np.unique(groups[taken], return_inverse=True)[1],
+            [np.isin(taken, each) for each in without],
+            len(taken) / len(rows.target),
+        )
 
     def mean(self, values: FloatArray | BoolArray) -> float:
         """Return the mean over people."""
@@ -88,17 +111,19 @@ class OutcomeRefits:
 
     rules: RuleSet
     refits: Sequence[RuleSet]
-    held: FloatArray  # (refits, 1 + rules): intercept and effects
+    rows: LeftOut
     stretch: float
     settings: Asked
 
     def record(self, people: People, base: RuleRows) -> TrackRecord:
         """Return the track record, but for what is the same for all outcomes."""
         settings = self.settings
-        ranges, summary = self._people(people, base.deviation)
+        predictions = [each.predict(people.table) for each in self.refits]
+        held_fixed = self._held_fixed(people, predictions)
+        ranges, summary = self._people(people, predictions, base.deviation)
         return TrackRecord(
-            rules=tuple(self._rules(people, base)),
-            intercept=self._interval(self.held[:, 0], self.rules.intercept),
+            rules=tuple(self._rules(people, base, held_fixed[1:])),
+            intercept=held_fixed[0],
             refits=len(self.refits),
             failed=0,
             failure=None,
@@ -118,7 +143,9 @@ class OutcomeRefits:
 
     # --- rules ----------------------------------------------------------------------------------
 
-    def _rules(self, people: People, base: RuleRows) -> list[RuleRecord]:
+    def _rules(
+        self, people: People, base: RuleRows, held_fixed: Sequence[Interval]
+    ) -> list[RuleRecord]:
         found = [_effects(each) for each in self.refits]
         near = self._near(people)
         of_classes = self.rules.link == "logit"
@@ -133,7 +160,7 @@ class OutcomeRefits:
                     near=int(near[:, i].sum()),
                     found_interval=wilson(len(effects), len(found), self.settings.confidence),
                     effect=own,
-                    held_fixed=self._interval(self.held[:, 1 + i], own),
+                    held_fixed=held_fixed[i],
                     whole_analysis=self._interval(effects),
                     same_sign=_mean(np.sign(effects) == np.sign(own)),
                     coverage=float(base.coverage[i]),
@@ -144,6 +171,19 @@ class OutcomeRefits:
                 )
             )
         return records
+
+    def _held_fixed(self, people: People, predictions: Sequence[FloatArray]) -> list[Interval]:
+        """Return the intervals of the intercept and of the effects, if one keeps to these rules."""
+        errors, degrees = effect_errors(
+            self.rows,
+            self.rules.holds(people.table),
+            self.rules.predict(people.table),
+            predictions,
+            of_classes=self.rules.link == "logit",
+        )
+        own = [self.rules.intercept, *self.rules.weights.tolist()]
+        half = half_widths(errors, degrees, self.settings.confidence).tolist()
+        return [Interval(a - b, a + b) for a, b in zip(own, half, strict=True)]
 
     def _near(self, people: People) -> BoolArray:
         """Return for each refit and rule whether it has the rule, or one near it.
@@ -183,7 +223,8 @@ class OutcomeRefits:
         ends = (1.0 - self.settings.confidence) / 2.0
         mean = known.mean()
         if len(known) >= PERCENTILES_FROM:
-            spread = np.quantile(known, [ends, 1.0 - ends]) - mean
+            # Blom's positions: the usual ones of 40 values are a tenth too narrow for a normal.
+            spread = np.quantile(known, [ends, 1.0 - ends], method="normal_unbiased") - mean
         else:
             spread = norm.ppf(1.0 - ends) * known.std(ddof=1) * np.array([-1.0, 1.0])
         low, high = (mean if centre is None else centre) + self.stretch * spread
@@ -208,11 +249,13 @@ class OutcomeRefits:
         lower, upper = np.quantile(values, [ends, 1.0 - ends]).tolist()
         return Measured(float(np.mean(values)), lower, upper)
 
-    def _people(self, people: People, deviation: float) -> tuple[PeopleRanges, PeopleSummary]:
+    def _people(
+        self, people: People, predictions: Sequence[FloatArray], deviation: float
+    ) -> tuple[PeopleRanges, PeopleSummary]:
         """Return how far predictions of people vary over refits."""
         threshold = self.settings.threshold
         prediction = self.rules.predict(people.table)
-        predicted = np.stack([each.predict(people.table) for each in self.refits])
+        predicted = np.stack(predictions)
         lower, upper = np.array(
             [self._interval(*each) for each in zip(predicted.T, prediction, strict=True)]
         ).T
@@ -224,7 +267,7 @@ class OutcomeRefits:
             other_side = ((moved >= threshold) != (prediction >= threshold)).mean(axis=0)
         width = people.mean(upper - lower)
         return PeopleRanges(people.offsets, prediction, lower, upper, other_side), PeopleSummary(
-            n=people.n,
+            n=len(people.numbers),
             mean_range=width,
             relative_range=width / deviation if deviation > 0 else NAN,
             threshold=threshold,

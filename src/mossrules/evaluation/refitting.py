@@ -1,4 +1,4 @@
-"""One refit: the whole analysis on a part of the rows, and the model's own rules fitted to it."""
+"""One refit: the whole analysis on a part of the rows."""
 
 from __future__ import annotations
 
@@ -10,37 +10,26 @@ from typing import Any
 import numpy as np
 
 from mossrules._common import cached_property
-from mossrules._typing import AnyArray, FloatArray
-from mossrules.candidates.search import count_again, resolve_seed
-from mossrules.constraints.compile import check_constraints, directions_of
+from mossrules._typing import AnyArray
+from mossrules.candidates.search import resolve_seed
 from mossrules.data.columns import Label
 from mossrules.data.labels import python_label
 from mossrules.data.rows import Rows
 from mossrules.evaluation.folds import Split
 from mossrules.evaluation.methods import Method, expect_part
-from mossrules.evaluation.rule_rows import RuleRows, places_of, rows_of_outcome
-from mossrules.learning.fit import FittedRules, build_problem, no_candidates, target_varies
-from mossrules.learning.objective import no_rules
+from mossrules.evaluation.rule_rows import RuleRows
+from mossrules.learning.fit import FittedRules
 from mossrules.model.ruleset import RuleSet
 from mossrules.model.rulesets import RuleSets
 from mossrules.solver.result import Status
 
-__all__ = ["Refit", "RefitPlan", "RuleModel", "effects_again", "rule_set_of"]
+__all__ = ["RefitPlan", "RuleModel", "rule_set_of"]
 
 # Of a refit where `n_trees` is "auto". With 8,000 in their place, refits find rules as often (.415
 # of 40 refits and .411, mean over four tables), and take two to four times as long.
 REFIT_TREES = 1000
-ROUNDING = 1e-12  # of the rows: a smaller share is none
 
 RuleModel = RuleSet | RuleSets
-
-
-@dataclass(frozen=True, eq=False)
-class Refit:
-    """A whole analysis of a part of the rows, and the effects of the model's own rules there."""
-
-    rules: RuleModel
-    held: Mapping[Label | None, FloatArray]  # by outcome: intercept and effects of the model's
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,16 +73,13 @@ class RefitPlan:
         expect_part(model, self.rows.classes)
         return model
 
-    def refit(self, number: int, rows: Rows, n_jobs: int) -> Refit:
-        """Return the analysis of some rows."""
+    def refit(self, number: int, rows: Rows, n_jobs: int) -> RuleModel:
+        """Return the rules of some rows."""
         model = self.fresh(number, n_jobs).fit_read(rows)
         if getattr(model.solution_, "status", None) is Status.INTERRUPTED:
             raise KeyboardInterrupt  # which a choice takes for a wish to have what there is
-        held = {
-            label: effects_again(fitted, rows_of_outcome(rows, self.places[label]), n_jobs)
-            for label, fitted in self.fitted.items()
-        }
-        return Refit(model.rules_, held)
+        rules: RuleModel = model.rules_
+        return rules
 
     @cached_property
     def fingerprint(self) -> str:
@@ -118,39 +104,3 @@ def rule_set_of(rules: RuleModel, label: Label | None) -> RuleSet:
     if isinstance(rules, RuleSets):
         return rules[label]  # type: ignore[index]  # which is a label then
     return rules
-
-
-def effects_again(fitted: FittedRules, rows: Rows, n_jobs: int = 1) -> FloatArray:
-    """Return the intercept and the effects of chosen rules, fitted again to other rows.
-
-    In the order of the rule set, with the refit's own ridge and directions; no rule is left out.
-    NaN where the target does not vary, and of rules that hold on none of the rows, or on all.
-    """
-    rules = fitted.rules
-    if not target_varies(rows):
-        return np.full(1 + len(rules), np.nan)
-    settings = fitted.settings.but(
-        max_rules=max(1, len(rules)), ties="keep", constraints=None, near=None, keep=None
-    )
-    again, allowed = no_candidates(rows, 1), np.arange(0)
-    if len(rules):
-        again = count_again(fitted.candidates, places_of(fitted), rows, n_jobs=n_jobs)
-    problem = build_problem(again, settings)
-    if problem is not None:
-        # Which rules there are is settled; what constraints say of the sign of an effect is not.
-        asked = settings.objective.all_constraints(check_constraints(fitted.settings.constraints))
-        signs, forbidden = directions_of(again, asked)
-        problem = replace(problem, signs=signs)  # type: ignore[type-var]  # a dataclass
-        allowed = np.flatnonzero(~forbidden)
-    solution = replace(no_rules(0.0), support=allowed, weights=np.zeros(len(allowed)))
-    if not settings.refit and problem is not None:
-        fit = problem.fit(allowed)
-        solution = replace(solution, weights=fit.weights, intercept=fit.intercept)
-    refitted = replace(settings.objective, min_importance=0.0).rule_set(
-        again, solution, problem, refit=settings.refit, target=None
-    )
-    effect = dict(zip(refitted.rules, refitted.weights.tolist(), strict=True))
-    share = again.statistics.support / again.statistics.n
-    unknown = (share < ROUNDING) | (share > 1.0 - ROUNDING)
-    weights = np.where(unknown, np.nan, [effect.get(rule, 0.0) for rule in rules])
-    return np.array([refitted.intercept, *weights.tolist()])

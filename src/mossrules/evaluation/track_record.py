@@ -3,13 +3,13 @@
 Each refit is the whole analysis (cut points, forest, choice, effects) on a part of the rows, with a
 seed of its own. Two kinds of intervals come of them, and they answer different questions:
 
-    held fixed      the effects of this rule set's rules, fitted again to the rows of each refit:
-                    how far they would move with other rows, *given* that one looks at these rules
+    held fixed      how far the effects of these rules would move with other rows, *given* that one
+                    looks at these rules: by what refits mispredict on rows that they left out
     whole analysis  the effect of a rule in the refits that found it, beside whatever other rules
                     they have: how far it moves in repetitions of all that was done
 
-Neither corrects for the rules having been chosen on the same rows, for which effects are too large
-on average: `split_effects` does.
+Effects of rules that were chosen on the same rows are too large on average, which neither corrects:
+`split_effects` does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mossrules.evaluation.methods import FAILURES
 from mossrules.evaluation.refit_file import RefitFile
 from mossrules.evaluation.refit_measures import Asked, OutcomeRefits, People
 from mossrules.evaluation.refits import SHARE, Scheme, refit_splits, spread_factor
-from mossrules.evaluation.refitting import Refit, RefitPlan, rule_set_of
+from mossrules.evaluation.refitting import RefitPlan, RuleModel, rule_set_of
 from mossrules.evaluation.rule_rows import check_classes
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.track_record import TrackRecord
@@ -158,10 +158,10 @@ def _read_threshold(threshold: Any, *, of_classes: bool) -> float | None:
 
 def _one(
     plan: RefitPlan, run: FoldRun, file: RefitFile | None, number: int, train: IntArray, _: IntArray
-) -> Refit | str:
+) -> RuleModel | str:
     """Return one refit, or why there is none."""
     run.check()
-    known: Refit | str | None = None if file is None else file.find(number)
+    known: RuleModel | str | None = None if file is None else file.find(number)
     if known is None:
         try:
             known = plan.refit(number, plan.rows.draw(train), run.threads)
@@ -173,21 +173,24 @@ def _one(
     return known
 
 
-def _records_of(plan: RefitPlan, done: Sequence[Refit | str], settings: Asked) -> Records:
-    refits = [each for each in done if isinstance(each, Refit)]
+def _records_of(plan: RefitPlan, done: Sequence[RuleModel | str], settings: Asked) -> Records:
+    refits = [each for each in done if not isinstance(each, str)]
     failures = [each for each in done if isinstance(each, str)]
     if len(refits) < 2:
         raise InvalidParameter(
             f"{len(failures)} of {len(done)} refits failed, the first by this: {failures[0]}"
         )
     people = People.of(plan.rows)
+    left_out = [
+        test for (_, test), each in zip(plan.splits, done, strict=True) if not isinstance(each, str)
+    ]
     distinct = [len(np.unique(train)) for train, _ in plan.splits]
     records: dict[Label | None, TrackRecord] = {}
     for label in plan.fitted:
         one = OutcomeRefits(
             rules=rule_set_of(plan.model.rules_, label),
-            refits=[rule_set_of(each.rules, label) for each in refits],
-            held=np.stack([each.held[label] for each in refits]),
+            refits=[rule_set_of(each, label) for each in refits],
+            rows=people.left_out(plan.rows, plan.places[label], left_out),
             stretch=spread_factor(plan.splits, settings.scheme),
             settings=settings,
         )

@@ -94,7 +94,7 @@ class RuleRecord:
     near: int  #: refits that have it or one near it: see `mossrules.evaluation.track_record`
     found_interval: Interval  #: Wilson's, of found over all refits
     effect: float  #: in the rule set
-    held_fixed: Interval  #: of the effect, over refits of the rule set held fixed
+    held_fixed: Interval  #: of the effect, if these rules are kept
     whole_analysis: Interval  #: of the effect, over the refits that found the rule
     same_sign: float  #: share of these in which the effect has the same sign; NaN of none
     coverage: float  #: share of all rows, of their weight, where the rule holds
@@ -171,7 +171,7 @@ class TrackRecord:
     """
 
     rules: tuple[RuleRecord, ...]  #: in the order of the rule set
-    intercept: Interval  #: of the intercept, over refits of the rule set held fixed
+    intercept: Interval  #: of the intercept, if these rules are kept
     refits: int  #: those that came to an end
     failed: int  #: those that did not
     failure: str | None  #: why the first of these did not
