@@ -115,6 +115,8 @@ PLAIN_MAX_FEATURES: Final = 0.5
 # A value that fewer rows have than this may tell who they are, so models as they are kept and pages
 # have none, but in rules that name it. Offices of statistics use thresholds from 3 to 10 for cells.
 MIN_ROWS_SHOWN: Final = 10
+# A mean of fewer rows than this may tell the value of one; it is withheld.
+MIN_ROWS_OF_MEAN: Final = 5
 
 # --- the paper ------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ __all__ = [
     "NothingFound",
     "OutcomeWarning",
     "SolveLimitWarning",
+    "TableWarning",
     "UnsupportedType",
 ]
 
@@ -103,6 +104,10 @@ class OutcomeWarning(UserWarning):
 
 class SolveLimitWarning(UserWarning):
     """A search for rules ended before it had proven the gap asked for."""
+
+
+class TableWarning(UserWarning):
+    """A table has a column with which a model is worthless: an identifier, a date, the target."""
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

@@ -252,7 +252,8 @@ def test_dicts_go_by_name():
     np.testing.assert_array_equal(model.predict(backwards), model.predict(columns))
     with pytest.raises(MissingColumns, match="'age'"):
         model.predict({name: columns[name] for name in ("size", "kind", "wet")})
-    numbered = MossRegressor(2, n_trees=20).fit({0: y, 1: -y}, y)
+    noisy = y + np.arange(len(y)) % 5
+    numbered = MossRegressor(2, n_trees=20).fit({0: noisy, 1: -noisy}, y)
     assert not hasattr(numbered, "feature_names_in_")
     assert numbered.predict({5: y, 6: -y}).shape == y.shape
 

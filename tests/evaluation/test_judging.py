@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from sklearn.metrics import brier_score_loss, r2_score, roc_auc_score
 from sklearn.model_selection import TimeSeriesSplit, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeRegressor
 
 from mossrules import MossClassifier, MossRegressor
 from mossrules.data.rows import read_rows
@@ -124,19 +126,20 @@ def test_of_numbers_too():
 
 
 def test_subgroups_are_values_quarters_of_numbers_and_what_is_missing(ill):
-    """Those that are too small are told with their rows."""
+    """Values of few rows are one subgroup, and one that is too small is told with its rows."""
     labels = {by: [] for by in ("sex", "smoker", "clinic", "age")}
     for row in ill.rows[1:]:
         labels[row.by].append(row.subgroup)
         assert bool(row.measures) == (row.note is None)
     assert labels["sex"] == ["f", "m", "(missing)"]
     assert labels["smoker"] == ["false", "true"]
-    assert labels["clinic"] == ["north", "south", "tiny"]
+    assert labels["clinic"] == ["north", "south", "(rare values)"]
     assert [label.count("age") for label in labels["age"]] == [1, 1, 1, 1, 0]
-    tiny = next(row for row in ill.rows if row.subgroup == "tiny")
+    tiny = next(row for row in ill.rows if row.subgroup == "(rare values)")
     assert (tiny.n, tiny.note) == (3, "3 rows are fewer than 10")
     assert "age is a number: its subgroups are 4 bands" in str(ill)
-    assert "clinic tiny: 3 rows are fewer than 10, so nothing is measured." in str(ill)
+    assert "clinic (rare values): 3 rows are fewer than 10, so nothing is measured." in str(ill)
+    assert "clinic: 1 value of fewer than 10 rows, in one subgroup (rare values)." in str(ill)
     sizes = [row.n for row in ill.rows if row.by == "age"]
     assert sum(sizes) == N
     assert max(sizes[:4]) - min(sizes[:4]) < 10
@@ -274,3 +277,31 @@ def test_classes_that_a_fitted_model_does_not_know_are_named():
     new = ROWS["ill"].where(np.arange(N) > 2, "maybe")
     with pytest.raises(InvalidTarget, match="'maybe', which the model does not know"):
         performance(model, X, new, cv=None)
+
+
+def test_a_point_of_the_calibration_curve_is_of_several_rows():
+    """Few rows, or one alone far from the others, make fewer points: none is a person's value."""
+    known = np.random.default_rng(0).normal(size=(60, 1))
+    for n, expected in ((12, 2), (60, 10)):
+        rows = known[:n]
+        found = performance(LinearRegression(), rows, rows[:, 0] * 3, cv=3)
+        points = found.curves[0].points
+        assert len(points) == expected
+        assert min(point.n for point in points) >= 5
+        assert sum(point.n for point in points) == n
+    alone = np.r_[np.zeros(40), 1.0][:, None]
+    judged = performance(
+        DecisionTreeRegressor().fit(alone, alone[:, 0]), alone, alone[:, 0], cv=None
+    )
+    assert [point.n for point in judged.curves[0].points] == [41]
+
+
+def test_bands_of_a_number_end_between_its_values():
+    """An end is no value of a row, unless values are so close that it is the shortest number."""
+    ages = np.random.default_rng(0).uniform(20, 90, 200)
+    found = performance(LinearRegression(), ages[:, None], ages, cv=3, by={"age": ages})
+    labels = [row.subgroup for row in found.rows[1:]]
+    ends = {float(text) for label in labels for text in re.findall(r"[\d.]+", label)}
+    assert len(ends) == 3
+    assert ends.isdisjoint(ages.tolist())
+    assert [row.n for row in found.rows[1:]] == [50, 50, 50, 50]

@@ -64,7 +64,7 @@ def test_effects_of_numbers_are_those_of_statsmodels_on_the_second_part(weights)
         holds = M[:, place] > 0
         assert each.n == np.count_nonzero(holds)
         assert each.coverage == pytest.approx(w[holds].sum() / w.sum())
-        assert each.mean == pytest.approx(np.average(Y.iloc[rows][holds], weights=w[holds]))
+        assert each.observed == pytest.approx(np.average(Y.iloc[rows][holds], weights=w[holds]))
     expected = known.predict(M)
     np.testing.assert_allclose(found.rules.predict(X.iloc[rows]), expected)
     assert found.rules.target == "score"

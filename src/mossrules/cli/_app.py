@@ -27,6 +27,7 @@ from mossrules.exceptions import (
     MossError,
     OutcomeWarning,
     SolveLimitWarning,
+    TableWarning,
 )
 
 __all__ = ["app", "main"]
@@ -74,6 +75,8 @@ class _Commands(TyperGroup):
         with warnings.catch_warnings():
             for category in TOLD:
                 warnings.simplefilter("always", category)
+            # What `fit` in Python warns of is told by the look of commands, with their options.
+            warnings.simplefilter("ignore", TableWarning)
             warnings.showwarning = _teller()
             try:
                 result = super().invoke(ctx)

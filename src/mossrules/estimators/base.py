@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mossrules._typing import AnyArray, FloatArray
 from mossrules.constraints.compile import check_constraints, required_rules
+from mossrules.data.checks.before_fit import surely_wrong
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.dask_partitions import predict_partitions
 from mossrules.data.files import scan_if_path
@@ -39,7 +40,13 @@ from mossrules.data.table import (
     target_name,
     without,
 )
-from mossrules.exceptions import FewEventsWarning, InvalidParameter, InvalidTable, warn_user
+from mossrules.exceptions import (
+    FewEventsWarning,
+    InvalidParameter,
+    InvalidTable,
+    TableWarning,
+    warn_user,
+)
 from mossrules.learning.fit import find_in_rows
 from mossrules.learning.method import RuleMethod
 from mossrules.learning.near import approved_rules
@@ -150,6 +157,7 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
     _beside: tuple[str, ...] = ()  # columns of weights and groups, likewise
     _reading: Reading = Reading()  # of the file of training, if it was one
     _target_name: str | None = None  # as reports and exports show it
+    tells = True  # whether `fit` warns of what the reader of a model should know
 
     @abstractmethod
     def _learn(self, rows: Any) -> None:
@@ -171,6 +179,14 @@ class RuleEstimator(BaseEstimator, RuleMethod):  # type: ignore[misc]  # sklearn
     def find_candidates(self, rows: Any) -> Candidates:
         """Return the candidates that `fit` finds in rows that were read."""
         return find_in_rows(rows, **self.search_parameters())
+
+    def _warn_of_table(self, X: Any, rows: Rows) -> None:
+        """Tell of columns with which the model is worthless, where values can be looked at here."""
+        if not self.tells or is_dask(X) or rows.features.on_cluster:
+            return
+        about = (rows.features, rows.given, self._target_name or "y")
+        for finding in surely_wrong(*about, of_classes=rows.classes is not None):
+            warn_user(f"{finding.sentence()} mossrules.data.check says more.", TableWarning)
 
     def _set_names(self, y: Any, sample_weight: Any, groups: Any) -> None:
         """Keep the names of the columns that are no features."""
@@ -267,10 +283,18 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
             Which rows belong together, such as the visits of a patient or the pupils of a school.
             A tree of the forest, a fold of "auto" and whatever else divides the rows has all rows
             of a group or none. A column is then no feature. See docs/data.md.
+
+        Warns
+        -----
+        TableWarning
+            Where a column makes the model worthless for certain, such as an identifier, a date as
+            text, or the target under another name. It looks at some 2,000 rows, and changes
+            nothing; `mossrules.data.check` looks at everything. See docs/check.md.
         """
         self.check_parameters()
         rows = read_training(self, X, y, sample_weight, groups, whole=self._needs_rows)
         self._set_names(y, sample_weight, groups)
+        self._warn_of_table(X, rows)
         return self.fit_rows(rows)
 
     def fit_candidates(
@@ -330,7 +354,6 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
     _place = 1  # of two classes, where the outcome is in `classes_`
     _is_member = False  # of a model of several classes
     _events: Events | None = None  # of weighted rows
-    tells = True  # whether `fit` warns of what the reader of a model should know
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find rules and choose among them; with more than two classes, for each class.
@@ -351,6 +374,11 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
             Which rows belong together, such as the visits of a patient or the pupils of a school.
             A tree of the forest, a fold of "auto" and whatever else divides the rows has all rows
             of a group or none. A column is then no feature. See docs/data.md.
+
+        Warns
+        -----
+        TableWarning
+            Where a column makes the model worthless for certain; as `MossRegressor.fit`.
         """
         self._outcome = None  # of an earlier fit, to other classes maybe
         self.check_parameters()
@@ -358,6 +386,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         how = {"of_classes": True, "class_weight": class_weight, "whole": self._needs_rows}
         rows = read_training(self, X, y, sample_weight, groups, **how)
         self._set_names(y, sample_weight, groups)
+        self._warn_of_table(X, rows)
         if self.tells:
             warn_if_guessed(rows.classes, self.outcome)
         self.fit_read(rows)

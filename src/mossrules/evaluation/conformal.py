@@ -19,6 +19,7 @@ from sklearn.base import is_classifier
 from mossrules._common import check_choice
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray
+from mossrules.candidates.cuts import shortest_between
 from mossrules.checkpoint import parse_document, read_count, read_number, refuse_damage, strict_json
 from mossrules.evaluation.parts import (
     Parts,
@@ -36,6 +37,7 @@ __all__ = ["PredictionIntervals", "prediction_intervals"]
 FORMAT, VERSION = "mossrules prediction intervals", 1
 IntervalMethod = Literal["cv+", "split"]
 FEW = 1e-9  # roundings of a share
+ROUNDED_BY = 0.01  # a share of the half width, at most
 CELLS = 2**22  # of rows times residuals at a time: 32 megabytes
 
 
@@ -79,7 +81,7 @@ class PredictionIntervals:
     model: Any  #: makes the predictions: of "cv+" fitted to all rows, of "split" to the first part
     n: int  #: rows whose residuals the intervals are made of
     groups: int | None = None  #: groups of these rows, if there are any
-    half_width: float = NAN  #: of "split", the same for all rows
+    half_width: float = NAN  #: of "split", the same for all rows; rounded up, by 1 % at most
     left_out: LeftOut | None = None  #: of "cv+", the models of the folds and their residuals
 
     def bounds(self, X: Any) -> FloatArray:
@@ -268,8 +270,16 @@ def _split(parts: Parts, share: float, random_state: Any, confidence: float) -> 
         model=model,
         n=len(second),
         groups=groups,
-        half_width=float(_upper_ends(residuals[None, :], shares, confidence)[0]),
+        half_width=_rounded_up(float(_upper_ends(residuals[None, :], shares, confidence)[0])),
     )
+
+
+def _rounded_up(width: float) -> float:
+    """Return a number with few digits that is hardly larger, so that the guarantee stays.
+
+    The exact one is what a single row is off by: with its prediction, it tells that row's target.
+    """
+    return shortest_between(width, width * (1 + ROUNDED_BY))
 
 
 def _cross(parts: Parts, cv: Any, confidence: float) -> PredictionIntervals:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mossrules._deprecated import Renamed
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules.checkpoint import strict_json
@@ -22,7 +23,7 @@ from mossrules.model.rulesets import RuleSets
 
 __all__ = ["INTERCEPT", "RuleEffect", "SplitEffects"]
 
-FORMAT, VERSION = "mossrules split effects", 1
+FORMAT, VERSION = "mossrules split effects", 2  # in 1, `observed` was `mean`
 INTERCEPT = "(intercept)"
 
 
@@ -47,10 +48,12 @@ class RuleEffect:
     degrees: float  #: of freedom of the t distribution
     n: int  #: rows of the second part where the rule holds
     coverage: float  #: the share of these rows, or of their weight
-    mean: float  #: of the target where it holds; of classes, the share with the outcome
+    observed: float  #: mean target of these rows; of classes their event rate; NaN of few rows
     events: int | None  #: rows with the outcome where it holds; None of numbers
     first_effect: float  #: in the model of the first part
     note: str | None = None  #: why there is no effect or no interval
+
+    mean = Renamed("observed")
 
     @property
     def odds_ratio(self) -> float:
@@ -143,12 +146,14 @@ def _table(effects: list[RuleEffect], confidence: float) -> Iterator[str]:
     """Yield an aligned table of one outcome, and what is to be said of single rules."""
     ratios = effects[0].outcome is not None
     title = "odds ratio" if ratios else "effect"
-    rows = [(title, f"{confidence:.0%} interval", "p", "n", "events" if ratios else "mean", "rule")]
+    rows = [
+        (title, f"{confidence:.0%} interval", "p", "n", "events" if ratios else "observed", "rule")
+    ]
     shown: list[tuple[float, ...]] = [(each.effect, each.lower, each.upper) for each in effects]
     amounts = _ratios(shown) if ratios else _amounts(shown)
-    means = [texts[0].lstrip("+") for texts in _amounts([(each.mean,) * 3 for each in effects])]
+    means = [texts[0].lstrip("+") for texts in _amounts([(each.observed,) * 3 for each in effects])]
     for each, (effect, lower, upper), mean in zip(effects, amounts, means, strict=True):
-        outcome = f"{each.events} ({each.mean:.0%})" if ratios and each.n else mean
+        outcome = f"{each.events} ({each.observed:.0%})" if each.events is not None else mean
         interval = f"{lower} to {upper}" if lower != "-" else "-"
         is_rule = each.rule != INTERCEPT
         p = _p_text(each.p_value) if is_rule else ""

@@ -14,6 +14,7 @@ from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.data.columns import Label
 from mossrules.data.labels import python_label
 from mossrules.data.outcome import find_class, outcome_place, warn_if_guessed
+from mossrules.defaults import MIN_ROWS_OF_MEAN
 from mossrules.evaluation.influence import (
     Interval,
     Sample,
@@ -327,10 +328,18 @@ class _Values:
         return SubgroupPerformance(by, label, self.outcome, n, events, measures, note)
 
     def curve(self) -> CalibrationCurve:
-        """Return what was observed by tenths of the rows, and the histogram of predictions."""
-        ends = np.quantile(self.predicted, np.arange(1, POINTS) / POINTS, method="inverted_cdf")
+        """Return what was observed by tenths of the rows, and the histogram of predictions.
+
+        Of few rows, or few different predictions, there are fewer points.
+        """
+        number = min(POINTS, max(1, len(self.y) // MIN_ROWS_OF_MEAN))
+        ends = np.quantile(self.predicted, np.arange(1, number) / number, method="inverted_cdf")
         ends = np.unique(ends[ends < self.predicted.max()])
         band = np.searchsorted(ends, self.predicted)  # equal predictions are in the same band
+        # The mean of a single row is its value, which is nobody's business.
+        while len(ends) and (counts := np.bincount(band)).min() < MIN_ROWS_OF_MEAN:
+            ends = np.delete(ends, min(int(np.argmin(counts)), len(ends) - 1))
+            band = np.searchsorted(ends, self.predicted)
         points = tuple(self._point(band == number) for number in range(len(ends) + 1))
         limits = None if self.outcome is None else (0.0, 1.0)
         counts, edges = np.histogram(self.predicted, bins=BINS, range=limits)

@@ -148,7 +148,6 @@ class OutcomeRefits:
     ) -> list[RuleRecord]:
         found = [_effects(each) for each in self.refits]
         near = self._near(people)
-        of_classes = self.rules.link == "logit"
         records = []
         for i, (key, text) in enumerate(zip(_keys(self.rules), self.rules.texts, strict=True)):
             effects = np.array([each[key] for each in found if key in each])
@@ -166,7 +165,7 @@ class OutcomeRefits:
                     coverage=float(base.coverage[i]),
                     n=int(base.n[i]),
                     observed=float(base.means[i]),
-                    events=int(base.events[i]) if of_classes else None,
+                    events=base.events[i],
                     approved=bool(base.approved[i]),
                 )
             )

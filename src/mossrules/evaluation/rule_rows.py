@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
@@ -12,11 +13,17 @@ from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.candidates.search import count_again
 from mossrules.data.labels import python_label
 from mossrules.data.rows import Rows
+from mossrules.defaults import MIN_ROWS_OF_MEAN
 from mossrules.exceptions import InvalidParameter
 from mossrules.learning.fit import FittedRules
 from mossrules.statistics import Statistics
 
-__all__ = ["RuleRows", "check_classes", "places_of", "rows_of_outcome"]
+__all__ = ["RuleRows", "check_classes", "places_of", "rows_of_outcome", "tells_single"]
+
+
+def tells_single(n: int, n_rows: int) -> bool:
+    """Tell whether a mean of n rows gives away a few, or with that of all rows the few others."""
+    return n < MIN_ROWS_OF_MEAN or 0 < n_rows - n < MIN_ROWS_OF_MEAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +32,8 @@ class RuleRows:
 
     coverage: FloatArray
     n: IntArray
-    means: FloatArray
-    events: IntArray  # of classes, rows that have the outcome
+    means: FloatArray  # NaN where they would tell of a few
+    events: Sequence[int | None]  # of classes, rows that have the outcome; None likewise
     deviation: float  # of the target
     approved: BoolArray  # rules that the model was asked to stay near
 
@@ -40,7 +47,7 @@ class RuleRows:
         _check_size(fitted, rows)
         if len(fitted.rules) == 0:
             nothing = np.empty(0, np.int64)
-            return cls(np.empty(0), nothing, np.empty(0), nothing, known.target_scale, nothing > 0)
+            return cls(np.empty(0), nothing, np.empty(0), (), known.target_scale, nothing > 0)
         count = partial(count_again, fitted.candidates, places_of(fitted), n_jobs=n_jobs)
         statistics = seen = counted = count(rows).statistics
         _check_rules(fitted, statistics)
@@ -56,13 +63,17 @@ class RuleRows:
         if given.classes is not None:
             # Sums about a mean leave a rounding error, and a share of no rows is 0 without one.
             means = np.where(events == 0, 0.0, np.where(events == n, 1.0, means))
+        withheld = [tells_single(each, len(rows.target)) for each in n.tolist()]
         near = fitted.settings.near
         approved = () if near is None else near.on(fitted.candidates.binning)
         return cls(
             statistics.support / statistics.n,
             n,
-            means,
-            events,
+            np.where(withheld, np.nan, means),
+            tuple(
+                None if few or given.classes is None else each
+                for few, each in zip(withheld, events.tolist(), strict=True)
+            ),
             known.target_scale,
             np.array([rule in approved for rule in fitted.rules]),
         )

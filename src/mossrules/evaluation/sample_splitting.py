@@ -19,6 +19,7 @@ from mossrules.data.labels import python_label
 from mossrules.evaluation.effects import INTERCEPT, RuleEffect, SplitEffects
 from mossrules.evaluation.parts import Parts, check_confidence
 from mossrules.evaluation.results import NAN
+from mossrules.evaluation.rule_rows import tells_single
 from mossrules.evaluation.sandwich import (
     Coefficients,
     independent_columns,
@@ -222,6 +223,7 @@ def _describe(
     for column, before in enumerate([rules.intercept, *rules.weights.tolist()]):
         holds = part.M[:, column] > 0
         n = int(np.count_nonzero(holds))
+        few = tells_single(n, len(y))
         alone = notes[column] is None and np.isnan(figures[1, column])
         described.append(
             RuleEffect(
@@ -231,8 +233,8 @@ def _describe(
                 degrees=estimated.degrees,
                 n=n,
                 coverage=float(w[holds].sum() / w.sum()),
-                mean=float(np.average(y[holds], weights=w[holds])) if n else NAN,
-                events=int(y[holds].sum()) if part.of_classes else None,
+                observed=NAN if few else float(np.average(y[holds], weights=w[holds])),
+                events=int(y[holds].sum()) if part.of_classes and not few else None,
                 first_effect=float(before),
                 note=ALONE if alone else notes[column],
             )

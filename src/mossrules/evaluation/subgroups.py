@@ -1,4 +1,7 @@
-"""Subgroups of rows: the values of a column, or quarters of the rows by a number."""
+"""Subgroups of rows: the values of a column, or quarters of the rows by a number.
+
+Their labels are printed and written, so that values which few rows have are in one subgroup.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from mossrules._typing import AnyArray, BoolArray, FloatArray
+from mossrules.candidates.cuts import shortest_between
+from mossrules.candidates.thresholds import format_number
 from mossrules.data.columns import NUMBERS, Column, Kind
 from mossrules.data.table import Table, did_you_mean, target_name, vector_column
+from mossrules.defaults import MIN_ROWS_SHOWN
 from mossrules.exceptions import InvalidParameter
 
 __all__ = ["Subgroups", "read_subgroups"]
@@ -19,6 +25,7 @@ __all__ = ["Subgroups", "read_subgroups"]
 BANDS = 4
 MOST = 30  # subgroups: of more, few have rows enough
 MISSING = "(missing)"
+RARE = "(rare values)"
 
 
 @dataclass(frozen=True)
@@ -75,28 +82,54 @@ def _subgroups(column: Column, n_rows: int) -> Subgroups:
         is_truth = column.kind is Kind.BOOLEAN
         texts = [("true" if level else "false") if is_truth else f"{level:g}" for level in levels]
         members = [values == level for level in levels]
+        is_known = is_truth
     else:
         missing = np.array([value is None for value in values.tolist()], dtype=bool)
         known = column.levels or sorted(set(values[~missing].tolist()), key=str)
         held = [(str(level), _equal(values, level)) for level in known]
         texts = [text for text, where in held if where.any()]
         members = [where for _, where in held if where.any()]
+        is_known = column.kind is Kind.ORDERED
     if len(texts) > MOST:
         raise InvalidParameter(
             f"by {column.name!r} has {len(texts)} different values; name a column of at most "
             f"{MOST}, or pass labels of larger subgroups."
         )
-    return _with_missing(column.name, texts, members, missing)
+    # The two truth values, and levels that a type declares, tell of nobody.
+    texts, members, note = (
+        (texts, members, None) if is_known else _without_rare(column.name, texts, members)
+    )
+    return _with_missing(column.name, texts, members, missing, note)
+
+
+def _without_rare(
+    name: str, texts: list[str], members: list[BoolArray]
+) -> tuple[list[str], list[BoolArray], str | None]:
+    """Return subgroups with the values that few rows have in one, and a note on it."""
+    are_rare = [int(where.sum()) < MIN_ROWS_SHOWN for where in members]
+    if not any(are_rare):
+        return texts, members, None
+    pairs = [*zip(texts, members, are_rare, strict=True)]
+    kept = [(text, where) for text, where, is_rare in pairs if not is_rare]
+    kept.append((RARE, np.any([where for _, where, is_rare in pairs if is_rare], axis=0)))
+    number = sum(are_rare)
+    values = "1 value" if number == 1 else f"{number} values"
+    note = f"{name}: {values} of fewer than {MIN_ROWS_SHOWN} rows, in one subgroup {RARE}."
+    return [text for text, _ in kept], [where for _, where in kept], note
 
 
 def _bands(name: str, values: FloatArray, missing: BoolArray) -> Subgroups:
-    """Return quarters of the rows: between values that rows have, so that nothing is made up."""
+    """Return quarters of the rows, between numbers with few digits that lie between values."""
     shares = np.arange(1, BANDS) / BANDS
-    ends = np.quantile(values[~missing], shares, method="inverted_cdf")
-    ends = np.unique(ends[ends < values[~missing].max()])
+    known = np.unique(values[~missing])
+    below = np.quantile(values[~missing], shares, method="inverted_cdf")
+    places = np.searchsorted(known, np.unique(below[below < known[-1]]))
+    ends = [shortest_between(float(known[i]), float(known[i + 1])) for i in places]
     band = np.searchsorted(ends, values)
-    first, last = f"{name} <= {ends[0]:.6g}", f"{name} > {ends[-1]:.6g}"
-    between = [f"{low:.6g} < {name} <= {high:.6g}" for low, high in pairwise(ends)]
+    first, *others = map(format_number, ends)
+    last = others[-1] if others else first
+    between = [f"{low} < {name} <= {high}" for low, high in pairwise([first, *others])]
+    first, last = f"{name} <= {first}", f"{name} > {last}"
     texts = [first, *between, last]
     members = [(band == number) & ~missing for number in range(len(texts))]
     note = f"{name} is a number: its subgroups are {len(texts)} bands with about as many rows each."

@@ -178,11 +178,11 @@ def _check_constant(column: SeenColumn) -> Iterator[Finding]:
         yield Finding("empty", Severity.NOTE, what, remedy, column.name)
     elif column.n_distinct == 1 and column.n_present == len(column.values):
         value = column.values[0]
-        words = f"{value:g}" if column.is_numeric else repr(value)
-        what, remedy = (
-            f"the same value, {words}, on every row",
-            f"never used; leave it out: --drop {name}",
-        )
+        words = f", {value:g}," if column.is_numeric else f", {value!r},"
+        if column.n_present < MIN_ROWS_SHOWN:
+            words = ""
+        what = f"the same value{words} on every row"
+        remedy = f"never used; leave it out: --drop {name}"
         yield Finding("constant", Severity.NOTE, what, remedy, column.name)
 
 

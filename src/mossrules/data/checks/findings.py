@@ -47,7 +47,7 @@ class Finding:
     Examples
     --------
     >>> from mossrules.data import check
-    >>> found = check({"age": [31, 45, 52], "unit": ["a", "a", "a"]})
+    >>> found = check({"age": [31, 45] * 6, "unit": ["a"] * 12})
     >>> print(found.findings[0].what)
     the same value, 'a', on every row
     """

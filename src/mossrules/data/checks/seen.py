@@ -16,7 +16,7 @@ from mossrules.data.columns import NUMBERS, Column, Kind, Label
 from mossrules.data.table import Table
 from mossrules.exceptions import MossError
 
-__all__ = ["SeenColumn", "look_at", "rows_to_look_at"]
+__all__ = ["BLOCKS", "SeenColumn", "look_at", "rows_to_look_at"]
 
 # Enough for what is looked for: what 1 row in 10,000 has is in them with near certainty. A table of
 # so many rows and 20 columns takes about a second.
@@ -91,14 +91,16 @@ class SeenColumn:
         return self.is_numeric and bool(np.all(self.numbers == np.floor(self.numbers)))
 
 
-def rows_to_look_at(table: Table) -> list[RowRange]:
+def rows_to_look_at(
+    table: Table, max_rows: int = MAX_ROWS, max_values: int = MAX_VALUES, blocks: int = BLOCKS
+) -> list[RowRange]:
     """Return all rows, or of a large table blocks at equal distances."""
     n_rows = table.n_rows
-    limit = max(BLOCKS, min(MAX_ROWS, MAX_VALUES // len(table.columns)))
+    limit = max(blocks, min(max_rows, max_values // len(table.columns)))
     if n_rows <= limit:
         return [RowRange(0, n_rows)]
-    size = limit // BLOCKS
-    starts = np.linspace(0, n_rows - size, BLOCKS).astype(np.int64).tolist()
+    size = limit // blocks
+    starts = np.linspace(0, n_rows - size, blocks).astype(np.int64).tolist()
     return [RowRange(start, start + size) for start in starts]
 
 

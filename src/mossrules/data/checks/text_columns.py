@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from mossrules.data.checks.findings import Finding, Severity
 from mossrules.data.checks.forms import Form, form_of, is_sign_of_missing, unit_of
@@ -34,6 +34,7 @@ NUMBERS = (Form.NUMBER, Form.ZEROS, Form.DECIMAL_COMMA, Form.EITHER, Form.THOUSA
 SIGNS = frozenset(["<", ">", "<=", ">=", "~", "\u2264", "\u2265", "\u2248"])
 COMMAS = (Form.DECIMAL_COMMA, Form.EITHER, Form.THOUSANDS)
 SPACES = re.compile(r"\s+")
+DIGIT = re.compile(r"\d")
 
 
 def check_text(column: SeenColumn, *, is_declared: bool, is_target: bool) -> Iterator[Finding]:
@@ -56,11 +57,6 @@ def check_text(column: SeenColumn, *, is_declared: bool, is_target: bool) -> Ite
         yield from _check_spelling(column)
 
 
-def _quoted(texts: Sequence[str], most: int = 3) -> str:
-    """Return some texts in quotation marks."""
-    return ", ".join(repr(text[:20]) for text in texts[:most])
-
-
 class _Forms:
     """The texts of a column by their forms."""
 
@@ -77,6 +73,12 @@ class _Forms:
         """Return the texts of some forms, the most frequent first."""
         found = [text for form in forms for text in self.by_form.get(form, ())]
         return sorted(found, key=lambda text: (-self.column.texts[text], text))
+
+    def _shown(self, text: str) -> str:
+        """Return how a text is written: without its digits, unless many rows have it."""
+        if self.column.texts[text] < MIN_ROWS_SHOWN:
+            text = DIGIT.sub("0", text)
+        return repr(text[:20])
 
     def _rows(self, *forms: Form) -> int:
         return sum(self.column.texts[text] for text in self.texts(*forms))
@@ -118,7 +120,8 @@ class _Forms:
             if word == "dates"
             else f"make numbers of them, such as hours, or leave them out: --drop {name}"
         )
-        what = f"{word} taken for {len(self.column.texts):,} categories, such as {dates[0]!r}"
+        number, like = len(self.column.texts), self._shown(dates[0])
+        what = f"{word} taken for {number:,} categories, written like {like}"
         return self._finding("date", self._severity(len(dates)), what, remedy)
 
     def _commas(self) -> Finding | None:
@@ -127,18 +130,16 @@ class _Forms:
         commas, either = self.texts(Form.DECIMAL_COMMA), self.texts(Form.EITHER)
         thousands = self.texts(Form.THOUSANDS)
         if commas and not thousands:
-            what = f"numbers with a decimal comma, such as {_quoted(commas, 1)}"
-            return self._finding(
-                "decimal comma", Severity.WRONG, f"{what}", "read with --decimal ,"
-            )
+            what = f"numbers with a decimal comma, written like {self._shown(commas[0])}"
+            return self._finding("decimal comma", Severity.WRONG, what, "read with --decimal ,")
         if thousands or any("." in text for text in self.texts(Form.NUMBER)):
             shown = (thousands or either)[0]
             sign = next(each for each in shown if not each.isdigit() and each not in "+-")
-            what = f"numbers with {sign!r} between thousands, such as {shown!r}"
+            what = f"numbers with {sign!r} between thousands, written like {self._shown(shown)}"
             remedy = f"read with --thousands {in_shell(sign)}"
             remedy += " --decimal ," if commas or sign == "." else ""
             return self._finding("thousands separator", Severity.WRONG, what, remedy)
-        what = f"numbers with a comma before three digits, such as {either[0]!r}"
+        what = f"numbers with a comma before three digits, written like {self._shown(either[0])}"
         remedy = "read with --thousands , if that stands between thousands, else --decimal ,"
         return self._finding("thousands separator", Severity.WRONG, what, remedy)
 
@@ -149,7 +150,8 @@ class _Forms:
             return None
         if len(units) > MANY_UNITS:
             return None
-        what = f"numbers with a unit or a sign taken for categories, such as {_quoted(measures, 2)}"
+        like = " and ".join(dict.fromkeys(map(self._shown, measures[:2])))
+        what = f"numbers with a unit or a sign taken for categories, written like {like}"
         remedy = "leave the unit out of the file, and write the number alone"
         if units <= SIGNS:
             remedy = "write a number for what lies beyond a limit, such as half of it"
@@ -168,17 +170,21 @@ class _Forms:
             is_slip = self._is(*NUMBERS)
             if len(numbers) <= FEW_VALUES or 2 * self._rows(*NUMBERS) < self.n_rows:
                 return None
-            what = f"numbers and words, such as {_quoted([numbers[0], *others[:1]])}"
-            words = " ".join(f"--na {in_shell(text)}" for text in (*missing, *others)[:2])
-            remedy = f"correct the words, or say that they are missing: {words}"
+            what = f"numbers and words, such as {self._shown(others[0])}"
+            # A word with digits may be an identifier, and is nobody's business.
+            words = [text for text in (*missing, *others) if not DIGIT.search(text)][:2]
+            said = " ".join(f"--na {in_shell(text)}" for text in words)
+            remedy = f"correct the words{f', or say that they are missing: {said}' if said else ''}"
             return self._finding("mixed", severity if is_slip else Severity.SUSPECT, what, remedy)
         if missing:
             return self._of_missing(missing, severity, beside=True)
         if self.texts(Form.ZEROS):
-            what = f"digits with leading zeros, such as {self.texts(Form.ZEROS)[0]!r}, kept as text"
+            like = self._shown(self.texts(Form.ZEROS)[0])
+            what = f"digits with leading zeros, written like {like}, kept as text"
             remedy = f"right for codes; if they are numbers: --types {name}=number"
             return self._finding("leading zeros", Severity.NOTE, what, remedy)
-        what = f"numbers kept as text: {len(numbers):,} categories, such as {numbers[0]!r}"
+        like = self._shown(numbers[0])
+        what = f"numbers kept as text: {len(numbers):,} categories, written like {like}"
         severity = Severity.SUSPECT if len(numbers) > FEW_VALUES else Severity.NOTE
         remedy = f"if they are numbers: --types {name}=number (of a frame, convert the column)"
         return self._finding("numbers as text", severity, what, remedy)
@@ -195,10 +201,11 @@ class _Forms:
     def _of_missing(self, texts: list[str], severity: Severity, *, beside: bool) -> Finding:
         n_rows = sum(self.column.texts[text] for text in texts)
         rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
-        what = f"{_quoted(texts)} on {rows} looks like missing, and is taken for a category"
+        quoted = ", ".join(repr(text[:20]) for text in texts[:3])
+        what = f"{quoted} on {rows} looks like missing, and is taken for a category"
         if beside:
-            what = f"{_quoted(texts)} on {rows} makes categories of numbers"
-            what = what if self.texts(*NUMBERS) else f"{_quoted(texts)} on {rows} among the values"
+            what = f"{quoted} on {rows} makes categories of numbers"
+            what = what if self.texts(*NUMBERS) else f"{quoted} on {rows} among the values"
         words = " ".join(f"--na {in_shell(text)}" for text in texts[:3])
         words = words.replace("--na -", "--na=-")  # else an option of its own
         return self._finding("missing word", severity, what, f"read as missing: {words}")
@@ -259,6 +266,21 @@ def _check_spelling(column: SeenColumn) -> Iterator[Finding]:
         alike.setdefault(SPACES.sub(" ", text.strip()).casefold(), []).append(text)
     several = [texts for texts in alike.values() if len(texts) > 1]
     if several:
-        what = f"spelled in several ways: {', '.join(map(repr, several[0][:3]))}"
-        what += f", and {len(several) - 1} more" if len(several) > 1 else ""
+        # Ways to spell what few rows have are not shown.
+        known = (
+            texts
+            for texts in several
+            if sum(column.texts[text] for text in texts) >= MIN_ROWS_SHOWN
+        )
+        first = next(known, None)
+        what = (
+            "spelled in several ways"
+            if first is None
+            else (f"spelled in several ways: {', '.join(map(repr, first[:3]))}")
+        )
+        more = len(several) - (first is not None)
+        if more:
+            what += (
+                f", and {more} more" if first else f": {more} text{'s' * (more > 1)} of few rows"
+            )
         yield Finding("spelling", Severity.SUSPECT, what, "write each in one way", column.name)

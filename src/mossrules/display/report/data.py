@@ -30,7 +30,6 @@ from mossrules.solver import Solution, Status
 from mossrules.solver.problems.selection import FloorKind, SelectionProblem
 
 __all__ = [
-    "FEW_ROWS",
     "BaselinePoint",
     "CertificateSummary",
     "ColumnSummary",
@@ -48,7 +47,6 @@ EXACT = 2**53  # whole numbers below it are doubles, the only numbers that scrip
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # no extremes: they are single people's values
 MANY_LEVELS = 12
 ROUNDING = 1e-12  # losses that are relatively closer count as equal in the search, too
-FEW_ROWS = 5  # means of fewer are withheld
 
 
 # --- columns ------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ single predictions, and no mean of only a few rows, or of all but a few.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +21,8 @@ from mossrules.data.canonical_order import are_repetitions
 from mossrules.data.groups import read_groups
 from mossrules.data.labels import read_labels
 from mossrules.data.table import Table, finite_numbers, read_weights, split_column
-from mossrules.display.report.data import FEW_ROWS
 from mossrules.evaluation import EvaluationProgress, TrackRecord, track_record
+from mossrules.evaluation.rule_rows import tells_single
 from mossrules.exceptions import MossError
 from mossrules.model import RuleSet
 from mossrules.progress import StageListener
@@ -47,7 +46,7 @@ def record_for(
         check_integer("refits", refits, minimum=2)
     known: TrackRecord | None = model.rules_.track_record
     if known is not None:
-        return _to_pass_on(known), None
+        return known, None
     if X is None or refits == 0:
         return None, None
     read_groups(how["groups"], split_column(X, y)[0].n_rows)  # a mistake in them is an error
@@ -61,23 +60,7 @@ def record_for(
             made: Any = track_record(model, X, y, refits=refits, progress=listen, **how)
     except MossError as reason:
         return None, str(reason)
-    return _to_pass_on(made), None
-
-
-def _to_pass_on(record: TrackRecord) -> TrackRecord:
-    """Return a record without what belongs to single people."""
-    rules = tuple(
-        replace(each, observed=math.nan, events=None)
-        if _tells_single(each.n, record.rows)
-        else each
-        for each in record.rules
-    )
-    return replace(record, rules=rules, people_ranges=None)
-
-
-def _tells_single(n: int, n_rows: int) -> bool:
-    """Tell whether a mean of n rows gives away a few, or with that of all rows the few others."""
-    return min(n, n_rows - n) < FEW_ROWS
+    return replace(made, people_ranges=None), None
 
 
 # --- the rows -------------------------------------------------------------------------------------
@@ -142,7 +125,7 @@ class SeenRows:
         if weights is not None:
             times = weights if are_repetitions(weights) else (weights > 0).astype(np.float64)
         n = round(times[holds].sum())
-        if _tells_single(n, round(times.sum())):
+        if tells_single(n, round(times.sum())):
             return Observed(n)
         # At least five rows count, so the weights do not sum to nothing.
         mean = np.average(self.target[holds], weights=None if weights is None else weights[holds])
