@@ -221,3 +221,11 @@ def test_a_word_among_numbers_is_still_a_mistake(tmp_path, command):
     assert told.exit_code == 1
     assert "line 3: column 'y' is 'ten', which is not a number" in told.stderr
     assert "class" not in told.stderr
+
+
+def test_an_outcome_of_a_target_of_many_numbers_names_the_way_out(folder):
+    """It is a number, most likely, and no class of it was meant."""
+    result = run("fit", folder / "iris.csv", "-t", "sepal length (cm)", "--outcome", "5", *QUICK)
+    assert result.exit_code == 1
+    assert "different numbers, and --outcome names a class" in result.stderr
+    assert "--task regression" in result.stderr

@@ -452,3 +452,18 @@ def test_a_constraint_more_never_lowers_the_loss(few):
     ]
     assert losses == sorted(losses)
     assert plain.signs is None
+
+
+def test_a_rule_whose_complement_is_the_candidate_is_told_which_to_name():
+    """`fit` makes the rule a candidate; where candidates are given, the complement is named."""
+    X = {"age": [25.0, 35, 45, 55, 65, 75] * 4, "smoker": [False, True] * 12}
+    y = [2.0, 5.0, 3.0, 9.0, 6.0, 12.0] * 4
+    found = MossRegressor(2, n_trees=20).fit(X, y)
+    text = next(text for text in found.candidates_.texts if text.startswith("age >"))
+    other = text.replace(">", "<=")
+    asked = MossRegressor(2, n_trees=20, constraints=MustInclude(other))
+    assert other in asked.fit(X, y).rules_.texts
+    with pytest.raises(
+        InvalidParameter, match=f"its complement '{text}' is the candidate, .* name"
+    ):
+        asked.fit_candidates(found.candidates_)

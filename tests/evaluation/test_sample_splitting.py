@@ -11,6 +11,7 @@ from mossrules import MossClassifier, MossRegressor, RuleSet, RuleSets
 from mossrules.evaluation import SplitEffects, split_effects
 from mossrules.evaluation import sample_splitting as module
 from mossrules.evaluation.parts import Parts
+from mossrules.evaluation.rule_rows import tells_single
 from mossrules.exceptions import InvalidParameter, InvalidTarget, UnsupportedType
 
 N = 240
@@ -212,3 +213,13 @@ def test_methods_without_rules_and_parts_of_one_class_are_refused():
     few = np.where(np.arange(N) < 1, "yes", "no")
     with pytest.raises(InvalidTarget, match="The second part has no rows of class 'yes'"):
         split_effects(CLASSIFIER, X, few, random_state=3)
+
+
+def test_the_old_name_of_what_is_observed_works_and_warns():
+    """And a mean of fewer than five rows, or of all others but so few, is withheld."""
+    (first, *_) = split_effects(REGRESSOR, X, Y).effects
+    with pytest.warns(DeprecationWarning, match=r"RuleEffect\.mean is now RuleEffect\.observed"):
+        assert first.mean == first.observed
+    assert [tells_single(n, 100) for n in (4, 5, 95, 96, 99, 100)] == [
+        True, False, False, True, True, False,
+    ]  # fmt: skip

@@ -534,6 +534,11 @@ def test_groups_of_the_fit_are_not_forgotten(of_classes):
     with pytest.raises(InvalidParameter, match="here there are 2 groups; pass the groups of the"):
         model.track_record(X, y, refits=2, groups=halves)
     model.track_record(X, y, refits=2, groups=GROUPS)
+    alone = make().fit(X, y)
+    with pytest.raises(
+        InvalidParameter, match=r"without groups, .* fit it with these"
+    ):
+        alone.track_record(X, y, refits=2, groups=GROUPS)
 
 
 def test_a_refit_may_have_a_single_class():

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from mossrules import MossRegressor
 from mossrules.exceptions import InvalidFile, InvalidParameter
 from mossrules.frontier import Frontier, FrontierPoint, frontier_from_json, frontier_to_json
 from mossrules.solver import Solution, Status
@@ -523,3 +524,17 @@ def test_selections_and_weights_cannot_be_written_to():
     for array in (frontier.points[0].support, frontier.points[0].weights):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 9
+
+
+def test_a_score_above_that_of_max_rules_is_not_said_to_be_a_part_of_it():
+    """Fewer rules may all be in more trees than the last of the most frequent max_rules is."""
+    model = MossRegressor(2, n_trees=20).fit({"age": [30, 40, 50, 60]}, [2.0, 3.0, 9.0, 8.0])
+    points = model.frontier([1, 0.5])
+    high, low = points.stability[[0, -1]]
+    assert f"stability {low} to {high} of {points.max_stability}" in repr(points)
+    few = dataclasses.replace(points, max_stability=int(high) - 1)
+    assert f"stability {low} to {high} where a share of 1 is {high - 1}," in repr(few)
+    with pytest.raises(
+        InvalidParameter, match=rf"{high + 1} trees and the most stable .* {high}; ask"
+    ):
+        points.at(stability=int(high) + 1)

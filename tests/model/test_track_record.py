@@ -17,7 +17,8 @@ from mossrules import RuleSet
 from mossrules.exceptions import InvalidFile, InvalidParameter
 from mossrules.model import RuleSets
 from mossrules.model.json_schema import ruleset_schema, violation
-from mossrules.model.track_record import Interval, TrackRecord, wilson
+from mossrules.model.shares import normal_quantile, wilson_ends
+from mossrules.model.track_record import Interval, TrackRecord
 from support.damage import damaged_json
 from support.track_record_cases import classifier, labels, regressor, table
 
@@ -53,12 +54,13 @@ def several():
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
 def test_intervals_of_shares_are_those_of_statsmodels(confidence):
     """Of none, of all, and of everything between; and none of no trials."""
+    z = normal_quantile(confidence)
     for trials in (1, 2, 7, 20, 100):
         for found in range(trials + 1):
             expected = proportion_confint(found, trials, 1 - confidence, method="wilson")
-            assert wilson(found, trials, confidence) == pytest.approx(expected, abs=1e-12)
-        assert (wilson(0, trials).lower, wilson(trials, trials).upper) == (0.0, 1.0)
-    assert all(math.isnan(end) for end in wilson(0, 0))
+            assert wilson_ends(found / trials, trials, z) == pytest.approx(expected, abs=1e-12)
+        assert (wilson_ends(0, trials, z)[0], wilson_ends(1, trials, z)[1]) == (0.0, 1.0)
+    assert all(math.isnan(end) for end in wilson_ends(0, 0, z))
 
 
 def test_the_frame_has_a_row_for_each_rule(record):

@@ -144,13 +144,14 @@ def _read_and_decide(
     file: File, task: Task, read: Callable[[File, Task], Read]
 ) -> tuple[Read, Task]:
     """Return what is read, and what the target is, looking at its values if nobody said so."""
+    if file.outcome is not None and task is Task.REGRESSION:
+        raise InvalidParameter("--outcome names a class, and the target is a number; leave it out.")
+    is_said = task is not Task.AUTO
     if file.outcome is not None:
-        if task is Task.REGRESSION:
-            raise InvalidParameter(
-                "--outcome names a class, and the target is a number; leave it out."
-            )
         task = Task.CLASSIFICATION  # whatever its labels look like
     table = read(file, task)
+    if not is_said and file.outcome is not None:
+        _check_named_class(table, file)
     if task is not Task.AUTO:
         return table, task
     rows = late.table.Table.from_any(table)
@@ -173,6 +174,22 @@ def _read_and_decide(
         )
     # Words among numbers are a mistake: reading them as numbers tells which ones.
     return read(file, Task.REGRESSION), Task.REGRESSION
+
+
+def _check_named_class(table: Any, file: File) -> None:
+    """Refuse the name of a class where the target looks like a number."""
+    rows = late.table.Table.from_any(table)
+    column = late.table.target_column(rows, file.target)
+    values: set[Any] = set()
+    for part in rows.ranges():
+        values.update(column.read(part.start, part.stop).tolist())
+    is_numeric = column.kind is late.columns.Kind.NUMERIC
+    if len(values) > MANY_CLASSES and (is_numeric or all(map(_is_number, values - {None}))):
+        raise InvalidParameter(
+            f"The target {file.target!r} has {len(values)} different numbers, and --outcome names "
+            "a class; leave it out for rules that predict the number (--task regression), or say "
+            "--task classification if they are classes."
+        )
 
 
 def _check_number_of_classes(target: str, number: int) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from mossrules._common import check_integer
 from mossrules.candidates.rule_texts import read_rule
 from mossrules.candidates.rules import Rule
+from mossrules.candidates.simplify import complement
 from mossrules.data.columns import Kind
 from mossrules.exceptions import InvalidParameter
 
@@ -264,18 +265,41 @@ class MustInclude(_OfRules):
 
     def limit(self, builder: ConstraintBuilder) -> None:
         """Fix them in."""
-        for rule in self.given:
-            position = builder.rule(rule)
-            if position is None and isinstance(rule, str):  # its conditions may be in another order
-                candidates = builder.candidates
-                position = builder.rule(read_rule(rule, candidates.binning, candidates.texts))
+        candidates = builder.candidates
+        for given in self.given:
+            rule, position = given, builder.rule(given)
+            if position is None and isinstance(given, str):  # conditions may be in another order
+                rule = read_rule(given, candidates.binning, candidates.texts)
+                position = builder.rule(rule)
             if position is None:
+                other = _complement_among(builder, rule)
+                if other is not None:
+                    raise InvalidParameter(
+                        f"The rule {str(given)!r} must be in, and its complement {other!r} is the "
+                        f"candidate, which says the same; name {other!r}, or let fit search."
+                    )
                 raise InvalidParameter(
-                    f"The rule {str(rule)!r} must be in, but is not among the "
-                    f"{len(builder.candidates)} candidates; let fit search for them, or include it "
-                    "in the search."
+                    f"The rule {str(given)!r} must be in, but is not among the {len(candidates)} "
+                    "candidates; let fit search for them, or include it in the search."
                 )
             builder.required.add(position)
+
+
+def _complement_among(builder: ConstraintBuilder, rule: Rule) -> str | None:
+    """Return the candidate that holds on exactly the rows where a rule of one condition does not.
+
+    Of a rule and its complement just one becomes a candidate.
+    """
+    candidates = builder.candidates
+    if len(rule.conditions) != 1 or rule.features[0] not in candidates.binning.names:
+        return None
+    (condition,) = rule.conditions
+    column = candidates.binning[condition.feature]
+    for has_missing in (False, True):
+        other = complement(condition, column, has_missing=has_missing)
+        if other is not None and builder.rule(Rule((other,))) is not None:
+            return Rule((other,)).text(candidates.binning)
+    return None
 
 
 class MustExclude(_OfRules):

@@ -338,7 +338,8 @@ class MossEstimator(RuleEstimator):
         Parameters
         ----------
         stability : {"high", "medium", "low"}, float in (0, 1], or int with `floor="each"`
-            The model that `fit` finds with this parameter.
+            The model that `fit` finds with this parameter. A whole number from 2 on is a number of
+            rules to choose from, as in `fit`; `frontier.at` takes it for a number of trees.
         index : int
             Position on the frontier, the most stable first. The model's `stability` is then the
             share of that point, with which `fit` finds as good a rule set.

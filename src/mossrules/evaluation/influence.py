@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit
 from scipy.stats import t as student
 
 from mossrules._common import cached_property
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.evaluation.results import NAN
 from mossrules.evaluation.sandwich import Coefficients, least_squares, logistic
+from mossrules.model.shares import normal_quantile, wilson_ends
 
 __all__ = ["CLASSES", "NUMBERS", "Interval", "Sample", "measure_classes", "measure_numbers"]
 
@@ -120,7 +121,7 @@ class Sample:
     @property
     def z(self) -> float:
         """The normal quantile; with groups that of the t distribution."""
-        return self.t if self.groups is not None else float(ndtri(0.5 + self.confidence / 2))
+        return self.t if self.groups is not None else normal_quantile(self.confidence)
 
     def about(self, estimate: float, influence: FloatArray) -> Interval:
         """Return the t interval of a mean."""
@@ -258,13 +259,7 @@ def proportion(hits: BoolArray, among: BoolArray, sample: Sample) -> Interval:
     elif 0 < share < 1:
         factor = 1.0 if part.groups is None else part.factor
         rows = min(rows, share * (1 - share) / (factor * part.variance(hit - share)))
-    z = part.z
-    middle, spread = (
-        share + z * z / (2 * rows),
-        z * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows)),
-    )
-    scale = 1 + z * z / rows
-    return Interval(share, max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale))
+    return Interval(share, *wilson_ends(share, rows, part.z))
 
 
 def _recalibration(y: FloatArray, chances: FloatArray, sample: Sample) -> tuple[Interval, Interval]:

@@ -29,6 +29,7 @@ from mossrules.evaluation.rule_rows import RuleRows, rows_of_outcome
 from mossrules.evaluation.trust import PERCENTILES_FROM, shared_importance
 from mossrules.model.importance import rule_importances
 from mossrules.model.ruleset import RuleSet
+from mossrules.model.shares import normal_quantile, wilson_ends
 from mossrules.model.track_record import (
     Interval,
     Measured,
@@ -36,7 +37,6 @@ from mossrules.model.track_record import (
     PeopleSummary,
     RuleRecord,
     TrackRecord,
-    wilson,
 )
 
 __all__ = ["Asked", "OutcomeRefits", "People"]
@@ -148,7 +148,7 @@ class OutcomeRefits:
     ) -> list[RuleRecord]:
         found = [_effects(each) for each in self.refits]
         near = self._near(people)
-        records = []
+        records, z = [], normal_quantile(self.settings.confidence)
         for i, (key, text) in enumerate(zip(_keys(self.rules), self.rules.texts, strict=True)):
             effects = np.array([each[key] for each in found if key in each])
             own = float(self.rules.weights[i])
@@ -157,7 +157,7 @@ class OutcomeRefits:
                     rule=text,
                     found=len(effects),
                     near=int(near[:, i].sum()),
-                    found_interval=wilson(len(effects), len(found), self.settings.confidence),
+                    found_interval=Interval(*wilson_ends(len(effects) / len(found), len(found), z)),
                     effect=own,
                     held_fixed=held_fixed[i],
                     whole_analysis=self._interval(effects),

@@ -88,7 +88,12 @@ def _check_size(fitted: FittedRules, rows: Rows) -> None:
             "table of the fit, and its sample_weight and groups."
         )
     groups = fitted.candidates.n_groups
-    if groups not in (None, rows.n_groups):
+    if groups is None and rows.n_groups is not None:
+        raise InvalidParameter(
+            f"The model was fitted without groups, and here there are {rows.n_groups}, so refits "
+            "would not repeat its analysis; fit it with these groups, or leave them out."
+        )
+    if groups != rows.n_groups:
         given = "none" if rows.n_groups is None else f"{rows.n_groups} groups"
         raise InvalidParameter(
             f"The model was fitted to rows in {groups} groups, and here there are {given}; pass "

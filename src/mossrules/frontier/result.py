@@ -170,8 +170,9 @@ class Frontier:
         Parameters
         ----------
         stability
-            The least stability score: counts of trees, or a share of the largest when at most 1.
-            Of the points that reach it, the one with the least loss.
+            The least stability score: above 1 it is a number of trees (which `select` of a model
+            takes for a number of rules), up to 1 a share of the largest. Of the points that reach
+            it, the one with the least loss.
         index
             Position among the points, the most stable first.
         max_loss
@@ -203,8 +204,9 @@ class Frontier:
         reaching = [point for point in points if point.stability >= floor]
         if not reaching:
             raise InvalidParameter(
-                f"stability is {stability:g} and the frontier's most stable point has "
-                f"{points[0].stability}; ask for at most that."
+                f"stability is {stability:g}{' trees' if asked > 1 else ''} and the most stable "
+                f"point of the frontier has {points[0].stability}; ask for at most that, or "
+                f"for a share of at most {self.share(points[0].stability):.3g}."
             )
         return reaching[-1]
 
@@ -300,8 +302,10 @@ class Frontier:
         kind = "complete" if self.complete else f"{len(self.entries)} floors"
         kind += ", interrupted" if self.interrupted else ""
         kind += f", floor={self.floor!r}" if self.floor != "sum" else ""
+        # The score of fewer than max_rules rules may be above that of the most stable max_rules.
+        largest = "of" if H1[0] <= self.max_stability else "where a share of 1 is"
         return (
-            f"Frontier({len(self)} points, {kind}, stability {H1[-1]} to {H1[0]} of "
+            f"Frontier({len(self)} points, {kind}, stability {H1[-1]} to {H1[0]} {largest} "
             f"{self.max_stability}, worst gap {self.worst_gap:.2g}, {self.seconds:.2g} s)"
         )
 

@@ -95,7 +95,7 @@ def check_stability(stability: Stability, floor: FloorKind = "sum") -> None:
     if isinstance(stability, str) or check_number("stability", stability) > 1:
         others = "; a number of rules goes with floor='each'." if is_number else "."
         if floor == "each":
-            others = ", or a whole number of rules from 2 on."
+            others = ", or a whole number of rules from 2 on (a number of trees: frontier.at)."
         raise InvalidParameter(
             f"stability is {stability!r}; choose 'auto', 'high', 'medium' or 'low', or a share of "
             f"the largest stability score in (0, 1]{others}"

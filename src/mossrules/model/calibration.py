@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from mossrules._common import check_number
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import AnyArray, FloatArray
 from mossrules.exceptions import InvalidParameter
+from mossrules.model.shares import normal_quantile, wilson_ends
 
 __all__ = ["PARTS", "Calibration", "Range", "ThresholdPerformance"]
 
 PARTS = 100  # of the range of probabilities, each a threshold to choose
 RANGES = 10  # in which shares are compared: hundredths of a few hundred rows would be mostly empty
-CONFIDENCE = 0.95
+Z = normal_quantile(0.95)
 
 
 class Range(NamedTuple):
@@ -124,7 +124,7 @@ class Calibration:
         rows = hits + sum(self.negatives[part])
         share = hits / rows if rows else math.nan
         low, high = position / RANGES, (position + 1) / RANGES
-        return Range(low, high, rows, share, *wilson(share, rows))
+        return Range(low, high, rows, share, *wilson_ends(share, rows, Z))
 
     def frame(self, *, backend: Backend | None = None) -> Any:
         """Return a row for each of ten ranges of predictions: `low`, `high`, `rows`, `share`...
@@ -175,20 +175,6 @@ class Calibration:
             words = "as much as" if cost == 1 else f"{cost:g} times"
             advice[f"a miss costs {words} a false alarm"] = self.at_threshold(threshold)
         return advice | {"best balanced accuracy": self.most_balanced()}
-
-
-def wilson(share: float, rows: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share of `rows` rows; NaN if there are none."""
-    if not rows:
-        return math.nan, math.nan
-    # Wilson's, since the usual share +- z se has no width at all where none or all rows have the
-    # outcome, as in the ranges near 0 and 1 that matter most.
-    z = float(ndtri(0.5 + CONFIDENCE / 2))
-    # All of it times the rows, which may be so few, being weights, that their square is 0.
-    middle = share * rows + z * z / 2
-    spread = z * math.sqrt(share * (1 - share) * rows + z * z / 4)
-    scale = rows + z * z
-    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
 
 
 def _share(part: float, whole: float) -> float:

@@ -5,9 +5,9 @@ wherever it goes, so there is no row of the data in it: of people it has summari
 own ranges stay with the object that `track_record` returned.
 
 Notation
-    k, n    refits that found a rule, and all refits; k/n estimates how often another analysis would
-    p_L, p_U  ends of Wilson's interval for k/n (Wilson 1927): the p with (k/n - p)^2 =
-            z^2 p (1 - p) / n. It tells of the number of refits alone: more refits make it narrower.
+    k, n    refits that found a rule, and all refits; k/n estimates how often another analysis
+            would. Its interval, Wilson's (`shares.py`), tells of the number of refits alone: more
+            refits make it narrower.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
-
-from scipy.stats import norm
 
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
@@ -30,7 +28,7 @@ from mossrules.model.json_schema import violation
 if TYPE_CHECKING:
     from mossrules._typing import FloatArray, IntArray
 
-__all__ = ["Interval", "Measured", "PeopleRanges", "RuleRecord", "TrackRecord", "wilson"]
+__all__ = ["Interval", "Measured", "PeopleRanges", "RuleRecord", "TrackRecord"]
 
 FORMAT, VERSION = "mossrules track record", 1
 RECORD_SCHEMA = {"$ref": "#/$defs/track_record"}
@@ -57,27 +55,6 @@ class Measured(NamedTuple):
     value: float
     lower: float
     upper: float
-
-
-def wilson(successes: float, trials: float, confidence: float = 0.95) -> Interval:
-    """Return Wilson's interval for a share; see the notation of this module.
-
-    Examples
-    --------
-    >>> low, high = wilson(18, 20)
-    >>> round(low, 3), round(high, 3)
-    (0.699, 0.972)
-    """
-    if trials <= 0:
-        return Interval(math.nan, math.nan)
-    z = float(norm.ppf((1.0 + confidence) / 2.0))
-    share, own = successes / trials, z * z / trials
-    centre = (share + own / 2.0) / (1.0 + own)
-    half = z * math.sqrt(share * (1.0 - share) / trials + own / (4.0 * trials)) / (1.0 + own)
-    # Of none and of all one end is 0 or 1, which rounding would miss.
-    lower = 0.0 if successes == 0 else max(0.0, centre - half)
-    upper = 1.0 if successes == trials else min(1.0, centre + half)
-    return Interval(lower, upper)
 
 
 @dataclass(frozen=True)
