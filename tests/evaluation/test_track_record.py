@@ -535,9 +535,7 @@ def test_groups_of_the_fit_are_not_forgotten(of_classes):
         model.track_record(X, y, refits=2, groups=halves)
     model.track_record(X, y, refits=2, groups=GROUPS)
     alone = make().fit(X, y)
-    with pytest.raises(
-        InvalidParameter, match=r"without groups, .* fit it with these"
-    ):
+    with pytest.raises(InvalidParameter, match=r"without groups, .* fit it with these"):
         alone.track_record(X, y, refits=2, groups=GROUPS)
 
 
