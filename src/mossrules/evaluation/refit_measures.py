@@ -210,24 +210,30 @@ class OutcomeRefits:
             near[b] |= (alike | np.reshape(of_shape, alike.shape)).any(axis=1)
         return near
 
-    def _interval(self, values: FloatArray, centre: float | None = None) -> Interval:
-        """Return the interval of what refits say: percentiles, or of few the range of a normal.
-
-        With a centre, their spread about their mean is put around it: refits to few rows shrink
-        effects more, and all of them may lie on one side of the model's own.
-        """
+    def _interval(self, values: FloatArray) -> Interval:
+        """Return the interval of what refits say, NaN where they say nothing."""
         known = values[~np.isnan(values)]
         if len(known) < 2:
             return NO_INTERVAL
-        ends = (1.0 - self.settings.confidence) / 2.0
-        mean = known.mean()
-        if len(known) >= PERCENTILES_FROM:
-            # Blom's positions: the usual ones of 40 values are a tenth too narrow for a normal.
-            spread = np.quantile(known, [ends, 1.0 - ends], method="normal_unbiased") - mean
-        else:
-            spread = norm.ppf(1.0 - ends) * known.std(ddof=1) * np.array([-1.0, 1.0])
-        low, high = (mean if centre is None else centre) + self.stretch * spread
+        mean, ends = self._spread(known)
+        low, high = mean + ends
         return Interval(float(low), float(high))
+
+    def _spread(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return means over the last axis, of two values or more, and how far ends are from them.
+
+        Ends are percentiles, or of few values the range of a normal.
+        """
+        ends = (1.0 - self.settings.confidence) / 2.0
+        mean = values.mean(axis=-1)
+        if values.shape[-1] >= PERCENTILES_FROM:
+            # Blom's positions: the usual ones of 40 values are a tenth too narrow for a normal.
+            places = [ends, 1.0 - ends]
+            spread = np.quantile(values, places, axis=-1, method="normal_unbiased") - mean
+        else:
+            half = norm.ppf(1.0 - ends) * values.std(axis=-1, ddof=1)
+            spread = np.stack([-half, half])
+        return mean, self.stretch * spread
 
     # --- the whole ------------------------------------------------------------------------------
 
@@ -255,9 +261,13 @@ class OutcomeRefits:
         threshold = self.settings.threshold
         prediction = self.rules.predict(people.table)
         predicted = np.stack(predictions)
-        lower, upper = np.array(
-            [self._interval(*each) for each in zip(predicted.T, prediction, strict=True)]
-        ).T
+        lower = upper = np.full(len(prediction), NAN)
+        if len(predicted) > 1:
+            # Spread about the prediction itself: refits to few rows shrink effects more, and all
+            # of them may lie on one side. A row for each person, so that sums are those of one
+            # alone, to the last bit.
+            _, ends = self._spread(np.ascontiguousarray(predicted.T))
+            lower, upper = prediction + ends
         if self.rules.link == "logit":
             lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
         other_side = np.full(len(prediction), NAN)
