@@ -46,8 +46,9 @@ def uses_of(room: str) -> list[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
                 node.body = [ast.Pass()]
-        modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-        if any("import _late" in ast.unparse(node) for node in ast.walk(tree)):
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        modules = [node.module or "" for node in imports]
+        if any(alias.name == "_late" for node in imports for alias in node.names):
             modules += MODULES.values()
         found |= {module.split(".")[1] for module in modules if module.startswith("mossrules.")}
     return [other for other in rooms() if other in found - {room}]
