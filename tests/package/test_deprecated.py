@@ -43,21 +43,26 @@ def test_other_names_are_missing_as_ever():
         old_names("somewhere", {})("other")
 
 
-@pytest.mark.parametrize("old", OLD_MODULES)
-def test_a_module_is_found_under_its_old_name(old):
+# In a process where nothing of the package was imported before.
+IMPORT_OLD = """
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter('always')
+    import {old} as old
+new = importlib.import_module({new!r})
+names = getattr(new, '__all__', [name for name in vars(new) if name[0] != '_'])
+assert names and all(getattr(old, name) is getattr(new, name) for name in names), {old!r}
+found = [(w.category, w.filename, linecache.getline(w.filename, w.lineno)) for w in caught]
+assert found == [(DeprecationWarning, __file__, '    import {old} as old\\n')], found
+"""
+
+
+def test_modules_are_found_under_their_old_names(tmp_path):
     """With one warning at the line of the import, and the same public names."""
-    code = (
-        "import importlib, warnings\n"
-        "with warnings.catch_warnings(record=True) as caught:\n"
-        "    warnings.simplefilter('always')\n"
-        f"    import {old} as old\n"
-        f"new = importlib.import_module({OLD_MODULES[old]!r})\n"
-        "names = getattr(new, '__all__', [name for name in vars(new) if name[0] != '_'])\n"
-        "assert all(getattr(old, name) is getattr(new, name) for name in names)\n"
-        "assert [(w.category, w.filename, w.lineno) for w in caught] == "
-        "[(DeprecationWarning, '<string>', 4)], caught\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    blocks = [IMPORT_OLD.format(old=old, new=new) for old, new in OLD_MODULES.items()]
+    program = tmp_path / "program.py"
+    program.write_text("\n".join(["import importlib, linecache, warnings", *blocks]), "utf-8")
+    subprocess.run([sys.executable, program], check=True)
+    assert blocks
 
 
 def test_what_is_not_there_is_not_found():

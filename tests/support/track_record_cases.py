@@ -198,13 +198,13 @@ def held_fixed(rules, X, y, predicted, left_out, *, w, groups=None, confidence=0
     return np.column_stack([own - half, own + half])
 
 
-def is_near(text, own, others, X, w):
+def is_near(text, own, others, where, w):
     """Tell whether some rule of a refit is this one, or near it and none that the model has too."""
     if text in others:
         return True
-    here = holds(text, X)
+    here = where[text]
     for other in set(others) - set(own):
-        there = holds(other, X)
+        there = where[other]
         if same_form(text, other):
             return True
         for side in (there, ~there):
@@ -223,6 +223,7 @@ def importances(rules):
 def expected_rules(model, X, fitted, w, *, label=None, confidence=0.95, stretch=1.0):
     """Return for each rule what refits say of it, but for its effects held fixed."""
     own, refits = rule_set(model, label), [rule_set(each, label) for each in fitted]
+    where = {text: holds(text, X) for each in (own, *refits) for text in each.texts}
     rows = []
     for text, effect in zip(own.texts, own.weights, strict=True):
         found = [
@@ -233,7 +234,7 @@ def expected_rules(model, X, fitted, w, *, label=None, confidence=0.95, stretch=
             {
                 "rule": text,
                 "found": len(found),
-                "near": sum(is_near(text, own.texts, r.texts, X, w) for r in refits),
+                "near": sum(is_near(text, own.texts, r.texts, where, w) for r in refits),
                 "found_interval": wilson,
                 "effect": effect,
                 "whole_analysis": interval(found, confidence, stretch),
