@@ -321,16 +321,18 @@ def test_selection_proportions_agree_with_scikit_learns_forest(make):
     coded = encode(codes, y)  # few levels keep them, so codes of codes are the codes
     assert np.array_equal(all_codes(coded), all_codes(data))
 
+    n_trees = 2500
+
     def sklearn_pool(seed):
         model = RandomForestRegressor(
-            5000, max_depth=2, max_features=1 / 3, random_state=seed, n_jobs=2
+            n_trees, max_depth=2, max_features=1 / 3, random_state=seed, n_jobs=2
         )
         paths = FittedEnsemble(model.fit(codes, y)).paths(coded)
-        return as_dict(CandidatePool.from_paths(paths, coded.binning, 5000))
+        return as_dict(CandidatePool.from_paths(paths, coded.binning, n_trees))
 
     def our_pool(seed):
-        paths = grow_forest(coded, n_trees=5000, seed=seed).paths()
-        return as_dict(CandidatePool.from_paths(paths, coded.binning, 5000))
+        paths = grow_forest(coded, n_trees=n_trees, seed=seed).paths()
+        return as_dict(CandidatePool.from_paths(paths, coded.binning, n_trees))
 
     theirs = [sklearn_pool(seed) for seed in (0, 1)]
     ours = [our_pool(seed) for seed in (0, 1)]
@@ -339,7 +341,9 @@ def test_selection_proportions_agree_with_scikit_learns_forest(make):
     # Nothing is systematically missing or over-represented: pooled over seeds, no frequent rule
     # differs by more than chance allows (largest of a few hundred normal scores).
     rules = {rule for pool in (*ours, *theirs) for rule, share in pool.items() if share > 0.005}
-    scores = [z_score(mean_share(ours, rule), mean_share(theirs, rule), 10_000) for rule in rules]
+    scores = [
+        z_score(mean_share(ours, rule), mean_share(theirs, rule), 2 * n_trees) for rule in rules
+    ]
     assert len(scores) > 30
     assert np.abs(scores).max() < 4.5
     assert abs(np.mean(scores)) < 0.5

@@ -19,6 +19,7 @@ from mossrules.cli import _output
 from support.commands import run
 
 QUICK = ["--n-trees", "40", "--max-rules", "4"]
+REFITS = 6
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +47,16 @@ def folder(table, tmp_path_factory):
 
 def fit(data, *arguments):
     """Fit a small model to a file."""
-    return run("fit", data, "--target", "progression", "--drop", "patient id", *QUICK, *arguments)
+    words = ("--target", "progression", "--drop", "patient id", *QUICK, "--refits", REFITS)
+    return run("fit", data, *words, *arguments)
 
 
 @pytest.fixture(scope="module")
 def expected(table):
-    """Return the model that the library fits to the same table, with its twenty refits."""
+    """Return the model that the library fits to the same table, with its refits."""
     X = table.drop(columns=["patient id"])
     model = MossRegressor(4, n_trees=40, random_state=0).fit(X, "progression")
-    model.track_record(X, "progression", refits=20)
+    model.track_record(X, "progression", refits=REFITS)
     return model
 
 
@@ -83,7 +85,7 @@ def test_fit_prints_rules_certificate_and_score(folder, expected, table, monkeyp
     lines = " ".join(result.stdout.split())
     words = " ".join(result.stdout.replace("│", " ").split())  # long rules take several lines
     for each in expected.rules_.track_record.rules:
-        assert f"{each.found} of 20 │ {each.near} │ {each.effect:+.2f}" in lines
+        assert f"{each.found} of {REFITS} │ {each.near} │ {each.effect:+.2f}" in lines
         assert each.rule in words
     assert "Optimal: proven to within" in result.stdout
     r2 = r2_score(table["progression"], expected.predict(table.drop(columns="patient id")))
@@ -132,12 +134,12 @@ def test_options_reach_the_model(folder, table):
 def test_a_search_that_runs_out_of_time_says_so(folder):
     """The certificate tells the gap that is left, for people and for machines."""
     hard = ["--paper", "--stability", "0.5", "--gamma", "10", "--gap", "0", "--time-limit", "0.05"]
-    hard += ["--max-rules", "15", "--n-trees", "200"]
+    hard += ["--max-rules", "15", "--n-trees", "200", "--refits", "0"]
     result = fit(folder / "data.csv", *hard)
     assert result.exit_code == 0
     assert "Not proven: time limit after" in result.stdout
     assert json.loads(fit(folder / "data.csv", "--json", *hard).stdout)["solution"]["gap"] > 0
-    low = fit(folder / "data.csv", "--paper", "--stability", "low").stdout
+    low = fit(folder / "data.csv", "--paper", "--stability", "low", "--refits", "0").stdout
     assert "Heuristic: found by coordinate-descent" in low
 
 

@@ -72,7 +72,9 @@ def record_of(X, target, how, *, scheme="subsample", **parameters):
 
 
 PAIRS = [
-    *(("score", how, scheme) for how in HOW for scheme in ("subsample", "bootstrap")),
+    *(("score", how, "bootstrap") for how in HOW),
+    ("score", "plain", "subsample"),
+    ("score", "all", "subsample"),
     ("score", "all", "folds"),
     *(("state", how, scheme) for how in ("weights", "repetitions") for scheme in ("bootstrap",)),
     ("state", "large weights", "subsample"),

@@ -53,7 +53,7 @@ def test_floors_by_default_are_the_first_of_the_sequence():
 @pytest.mark.parametrize("block", range(4))
 def test_the_complete_frontier_has_the_least_loss_at_every_count(block):
     """Of both losses, with and without signs, fixings and limits; certificates are checked too."""
-    for seed in range(10 * block, 10 * (block + 1)):
+    for seed in range(6 * block, 6 * (block + 1)):
         check_complete(squared_each(seed, most_rules=9).at(0))
         rows, problem = logistic_each(seed)
         check_complete(problem.at(0), rows)

@@ -28,7 +28,7 @@ NULL_LOSS = 3e5
 ANY_FLOAT = st.floats(allow_nan=True, allow_infinity=True)
 
 
-SETTINGS = settings(deadline=None, max_examples=100)
+SETTINGS = settings(deadline=None, max_examples=40)
 OUT_OF_TIME = {"bound": 0.5, "status": Status.TIME_LIMIT}
 BY_HAND = Report("by hand", "asked for", 0.0, 0.0)
 

@@ -50,7 +50,7 @@ def test_a_damaged_cache_is_made_again(tmp_path, monkeypatch):
         assert value == expected
         assert said.count("CacheWarning: The compile cache in") == 1
         assert "was damaged; what is damaged is removed and made again." in said
-        assert compiled(tmp_path) == (expected, "")
+    assert compiled(tmp_path) == (expected, "")
 
 
 def test_a_cache_without_room_is_done_without(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.special
-from scipy.optimize import lsq_linear
+from scipy.optimize import nnls
 
 from mossrules.candidates.codes import encode_table
 from mossrules.candidates.cuts import fit_binning
@@ -307,8 +307,11 @@ def signed_loss(problem, support) -> float:
     w = np.linalg.solve(A, q)
     if (signs * w < 0).any():
         L = np.linalg.cholesky(A)
-        low, high = np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
-        w = lsq_linear(L.T, np.linalg.solve(L, q), (low, high), method="bvls", tol=1e-14).x
+        free, turned = signs == 0, np.where(signs < 0, -1.0, 1.0)
+        columns = np.hstack([L.T * turned, -L.T[:, free]])  # one for each sign a weight may have
+        u, _ = nnls(columns, np.linalg.solve(L, q))
+        w = turned * u[: len(S)]
+        w[free] -= u[len(S) :]
     return float(data.yy / 2 - q @ w + w @ A @ w / 2)
 
 
