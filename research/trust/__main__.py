@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--max-rows", type=int, default=4000)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument(
-        "--seconds", type=float, default=SECONDS, help="limit on a fit of another package"
+        "--seconds", type=float, default=SECONDS, help="limit on a mean fit of another package"
     )
     parser.add_argument("--out", type=Path, default=OUT, help="record; its rows stand beside it")
     parser.add_argument("--data", type=Path, default=DATA, help="where the tables are")

@@ -1,10 +1,11 @@
 """Run by the interpreter that has a peer: fit it to the folds of a job.
 
 The job has `peer` (a name of FITS), `max_rules`, `seed`, and `folds` with `X`, `y` and `new` for
-each: rows to learn from, and rows to predict. An answer has `predictions`, `terms`, the seconds of
-the fit (`seconds` of the clock, `cpu` of the processor) and the peer's `version`; or
-`failure`, if the fit failed. A term is a list of conditions [column, comparison, value], all of
-which must hold; the comparison "linear" is a linear term. `terms` is null where there are none.
+each: rows to learn from, and rows to predict; a fold may have a `seed` of its own. An answer has
+`predictions`, `terms`, the seconds of the fit (`seconds` of the clock, `cpu` of the processor) and
+the peer's `version`; or `failure`, if the fit failed. A term is a list of conditions [column,
+comparison, value], all of which must hold; the comparison "linear" is a linear term. `terms` is
+null where there are none.
 
 This file needs nothing of mossrules: it is not there.
 """
@@ -108,7 +109,7 @@ def fit(job: Any, fold: Any) -> dict[str, Any]:
     """Return what the peer makes of a fold."""
     make, read, _ = FITS[job["peer"]]
     X, y, new = (np.array(fold[name], dtype=np.float64) for name in ("X", "y", "new"))
-    model = make(job["max_rules"], job["seed"])
+    model = make(job["max_rules"], fold.get("seed", job["seed"]))
     begun, cpu = time.perf_counter(), time.process_time()
     try:
         model.fit(X, y)

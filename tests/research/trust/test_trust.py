@@ -72,12 +72,14 @@ def test_rules_of_other_packages_are_measured_by_their_thresholds(monkeypatch):
     asked = []
 
     def ask(_python, _script, job, _limit):
-        asked.append(job["seed"])
-        fold = job["folds"][0]
-        mean = float(np.mean(fold["y"]))
-        terms = [[[0, "<=", 0.0], [0, "<=", 1.0]], [[1, ">", 0.01 * job["seed"]]]]
-        answer = {"predictions": [mean] * len(fold["new"]), "terms": terms, "seconds": 1.0}
-        return Answers([answer])
+        results = []
+        for fold in job["folds"]:
+            asked.append(fold["seed"])
+            mean = float(np.mean(fold["y"]))
+            terms = [[[0, "<=", 0.0], [0, "<=", 1.0]], [[1, ">", 0.01 * fold["seed"]]]]
+            predicted = [mean] * len(fold["new"])
+            results.append({"predictions": predicted, "terms": terms, "seconds": 1.0})
+        return Answers(results)
 
     monkeypatch.setattr(peers, "ask", ask)
     monkeypatch.setattr(Peer, "interpreter", lambda _: "python")
@@ -91,7 +93,7 @@ def test_rules_of_other_packages_are_measured_by_their_thresholds(monkeypatch):
     assert peers.assess_peer("x", peer, table("adult"), **how).failure
     monkeypatch.setattr(peers, "ask", lambda *_: Answers([], "Exit 1"))
     failed = peers.assess_peer("x", peer, table("ESL"), **how)
-    assert (failed.failed, failed.failure) == (4, "Exit 1")
+    assert (failed.failed, failed.failure) == (6, "Exit 1")
     monkeypatch.setattr(Peer, "interpreter", lambda _: None)
     assert "pip install sirus" in peers.assess_peer("x", peer, table("ESL"), **how).failure
 
