@@ -67,7 +67,7 @@ class PredictionIntervals:
     >>> model = MossRegressor(3, n_trees=100)
     >>> intervals = prediction_intervals(model, X[:400], y[:400], method="split")
     >>> intervals
-    Split conformal intervals: prediction +- 107, for 90% of new rows (guaranteed: 90%).
+    Split conformal intervals: prediction +- 108, for 90% of new rows (guaranteed: 90%).
     >>> inside = intervals.covers(X[400:], y[400:])
     >>> float(inside.mean().round(2))
     0.93
