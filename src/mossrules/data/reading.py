@@ -12,20 +12,34 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self, TypedDict, Unpack
 
 from mossrules._common import cached_property
 from mossrules.data.columns import Kind
 from mossrules.data.dates import ORDERS, DatePart, check_parts, parse_part
 from mossrules.exceptions import InvalidParameter
 
-__all__ = ["MISSING", "TYPES", "Reading"]
+__all__ = ["MISSING", "TYPES", "Reading", "Said"]
 
 MISSING = frozenset(["", "NA", "N/A", "NaN", "nan", "null", "NULL"])  # the words for it
 TYPES = {"category": Kind.CATEGORICAL, "number": Kind.NUMERIC}
 DECIMALS = (".", ",")
 THOUSANDS = (".", ",", " ", "'", "\N{RIGHT SINGLE QUOTATION MARK}", "\u00a0", "\u202f")
 KEPT = ("decimal", "thousands", "na", "dates", "date_order")  # with the model
+
+
+class Said(TypedDict, total=False):
+    """What can be said of files, as arguments: `read_file` describes each."""
+
+    delimiter: str | None
+    decimal: str | None
+    thousands: str | None
+    na: str | Iterable[str]
+    encoding: str | None
+    types: Mapping[str, str] | None
+    dates: Mapping[str, str | Iterable[str]] | None
+    date_order: str | None
+    sheet: str | None
 
 
 @dataclass(frozen=True)
@@ -72,6 +86,11 @@ class Reading:
 
     def __hash__(self) -> int:
         return hash((self.decimal, self.thousands, self.na, tuple(self.dates)))
+
+    @classmethod
+    def of(cls, **said: Unpack[Said]) -> Self:
+        """Return what is said by arguments, of which None says nothing, and one word is a list."""
+        return cls(**{name: value for name, value in said.items() if value is not None})  # type: ignore[arg-type]
 
     # --- numbers and words ------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import numpy as np
 from mossrules import defaults
 from mossrules._common import check_integer
 from mossrules.data.checks.findings import ColumnCheck, Finding, Severity, TableCheck
-from mossrules.data.checks.names import in_shell
+from mossrules.data.checks.names import drop
 from mossrules.data.checks.number_columns import check_numbers
 from mossrules.data.checks.relations import check_copies, check_leaks, check_repeats
 from mossrules.data.checks.seen import SeenColumn, look_at, rows_to_look_at
@@ -172,9 +172,8 @@ def _check_column(column: SeenColumn, *, is_declared: bool, is_target: bool) -> 
 
 
 def _check_constant(column: SeenColumn) -> Iterator[Finding]:
-    name = in_shell(column.name)
     if column.n_present == 0:
-        what, remedy = "missing on every row", f"never used; leave it out: --drop {name}"
+        what, remedy = "missing on every row", f"never used; leave it out: {drop(column.name)}"
         yield Finding("empty", Severity.NOTE, what, remedy, column.name)
     elif column.n_distinct == 1 and column.n_present == len(column.values):
         value = column.values[0]
@@ -182,7 +181,7 @@ def _check_constant(column: SeenColumn) -> Iterator[Finding]:
         if column.n_present < MIN_ROWS_SHOWN:
             words = ""
         what = f"the same value{words} on every row"
-        remedy = f"never used; leave it out: --drop {name}"
+        remedy = f"never used; leave it out: {drop(column.name)}"
         yield Finding("constant", Severity.NOTE, what, remedy, column.name)
 
 

@@ -20,6 +20,9 @@ FORMAT, VERSION = "mossrules check", 1
 WIDTH = 80  # of the printed table: that of a terminal
 MANY_COLUMNS = 40  # of a table with more, those in which nothing was found are counted, not listed
 NAME, KIND, NUMBERS = 22, 10, 17  # letters that the name, the kind, and values with missing take
+FRAME = (
+    "column", "taken_for", "why", "values", "missing", "finding", "severity", "what", "remedy",
+)  # fmt: skip
 SIGN = 9  # that the sign of a finding takes, with the space before it
 
 
@@ -124,23 +127,21 @@ class TableCheck:
         backend : {"pandas", "polars", "pyarrow"}, optional
             Library of the frame; by default the first that is installed.
         """
-        lines = list(self._lines())
-        return make_frame({name: [line[name] for line in lines] for name in lines[0]}, backend)
-
-    def _lines(self) -> Iterator[dict[str, Any]]:
-        empty = {"finding": None, "severity": None, "what": None, "remedy": None}
-        about: dict[str, Any]
-        for column in self.columns:
-            about = {**asdict(column), "column": column.name}
-            about = {
-                name: about[name] for name in ("column", "taken_for", "why", "values", "missing")
-            }
-            findings = self.of(column.name)
-            yield from ({**about, **_cells(each)} for each in findings)
-            if not findings:
-                yield {**about, **empty}
-        about = dict.fromkeys(("column", "taken_for", "why", "values", "missing"))
-        yield from ({**about, **_cells(each)} for each in self.of(None))
+        lines: list[tuple[Any, ...]] = []
+        about: tuple[Any, ...]
+        found: list[tuple[Any, ...]]
+        for column in (*self.columns, None):  # and the table as a whole
+            about = (None,) * 5 if column is None else tuple(asdict(column).values())[:5]
+            found = [
+                (each.kind, str(each.severity), each.what, each.remedy)
+                for each in self.of(about[0])
+            ]
+            if column is not None and not found:
+                found = [(None,) * 4]
+            lines += [(*about, *each) for each in found]
+        return make_frame(
+            dict(zip(FRAME, map(list, zip(*lines, strict=True)), strict=True)), backend
+        )
 
     def of(self, column: str | None) -> list[Finding]:
         """Return what was found of a column, the worst first; of the table as a whole for None."""
@@ -215,15 +216,6 @@ class TableCheck:
 
     def __repr__(self) -> str:
         return self.to_text()
-
-
-def _cells(finding: Finding) -> dict[str, Any]:
-    return {
-        "finding": finding.kind,
-        "severity": str(finding.severity),
-        "what": finding.what,
-        "remedy": finding.remedy,
-    }
 
 
 def _why(column: ColumnCheck) -> str:

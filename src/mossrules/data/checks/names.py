@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-__all__ = ["in_shell", "names_code", "names_identifier", "names_member", "words"]
+__all__ = ["drop", "in_shell", "names_code", "names_identifier", "names_member", "words"]
 
 
 def words(text: str) -> frozenset[str]:
@@ -61,6 +61,11 @@ def names_code(name: str) -> bool:
     """Tell whether a name says that numbers are codes, which are neither more nor less."""
     words = _words(name)
     return not CODE.isdisjoint(words) or (len(words) > 1 and words[-1] == "code")
+
+
+def drop(name: str) -> str:
+    """Return the option that leaves a column out."""
+    return f"--drop {in_shell(name)}"
 
 
 def in_shell(text: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mossrules._typing import AnyArray, IntArray
 from mossrules.data.checks.findings import Finding, Severity
-from mossrules.data.checks.names import in_shell, names_code, names_identifier, names_member
+from mossrules.data.checks.names import drop, in_shell, names_code, names_identifier, names_member
 from mossrules.data.checks.seen import SeenColumn
 from mossrules.data.checks.text_columns import FEW_VALUES, MIN_ROWS, NEARLY_UNIQUE, groups_finding
 from mossrules.data.columns import Kind
@@ -57,7 +57,7 @@ def check_numbers(column: SeenColumn, *, is_declared: bool, is_target: bool) -> 
 
 
 def _identifier(column: SeenColumn) -> Finding | None:
-    name, n_rows, n_values = in_shell(column.name), column.n_present, column.n_distinct
+    n_rows, n_values = column.n_present, column.n_distinct
     if n_rows < MIN_ROWS:
         return None
     is_unique = n_values >= NEARLY_UNIQUE * n_rows
@@ -66,11 +66,11 @@ def _identifier(column: SeenColumn) -> Finding | None:
     counts = n_values == n_rows and bool(np.all(np.diff(numbers) == 1))
     if is_unique and names_identifier(column.name):
         what = f"an identifier: {n_values:,} different numbers on {n_rows:,} rows"
-        remedy = f"leave it out: --drop {name}"
+        remedy = f"leave it out: {drop(column.name)}"
         return Finding("identifier", Severity.WRONG, what, remedy, column.name)
     if counts:  # or the years of a series, in order
         what = f"counts the rows: one more on each of {n_rows:,}"
-        remedy = f"if it is no year or the like: --drop {name}"
+        remedy = f"if it is no year or the like: {drop(column.name)}"
         return Finding("identifier", Severity.SUSPECT, what, remedy, column.name)
     if not is_unique and names_member(column.name) and n_values > FEW_VALUES:
         return groups_finding(column)

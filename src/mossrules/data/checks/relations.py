@@ -8,7 +8,7 @@ import numpy as np
 
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.data.checks.findings import Finding, Severity
-from mossrules.data.checks.names import in_shell
+from mossrules.data.checks.names import drop
 from mossrules.data.checks.seen import SeenColumn
 
 __all__ = ["check_copies", "check_leaks", "check_repeats"]
@@ -83,7 +83,7 @@ def _filled(column: SeenColumn) -> FloatArray:
 
 
 def _copy(name: str, what: str, severity: Severity) -> Finding:
-    return Finding("duplicate", severity, what, f"leave one out: --drop {in_shell(name)}", name)
+    return Finding("duplicate", severity, what, f"leave one out: {drop(name)}", name)
 
 
 # --- leaks ----------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def _leak(name: str, target: str, share: float, how: str) -> Finding:
     # Cut and not rounded: 100 % would say more than was found.
     words = "all" if share >= 1 - 1e-12 else f"{np.floor(1000 * share) / 10:.1f} %"
     what = f"nearly the target: alone{how} it explains {words} of {target!r}"
-    remedy = f"if it is known only with or after the target: --drop {in_shell(name)}"
+    remedy = f"if it is known only with or after the target: {drop(name)}"
     return Finding("leak", severity, what, remedy, name)
 
 

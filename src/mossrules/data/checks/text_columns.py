@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mossrules.data.checks.findings import Finding, Severity
 from mossrules.data.checks.forms import Form, form_of, is_sign_of_missing, unit_of
-from mossrules.data.checks.names import in_shell, names_identifier, names_member
+from mossrules.data.checks.names import drop, in_shell, names_identifier, names_member
 from mossrules.data.checks.seen import SeenColumn
 from mossrules.data.columns import Kind
 from mossrules.defaults import MIN_ROWS_SHOWN
@@ -118,7 +118,7 @@ class _Forms:
         remedy = (
             f"--date {name}=month (or year, weekday, days, age@2025-01-01)"
             if word == "dates"
-            else f"make numbers of them, such as hours, or leave them out: --drop {name}"
+            else f"make numbers of them, such as hours, or leave them out: {drop(self.name)}"
         )
         number, like = len(self.column.texts), self._shown(dates[0])
         what = f"{word} taken for {number:,} categories, written like {like}"
@@ -213,14 +213,14 @@ class _Forms:
 
 def _check_levels(column: SeenColumn, *, is_declared: bool) -> Iterator[Finding]:
     """Yield whether levels are too many, or have too few rows, for rules about them."""
-    name, n_levels, n_rows = in_shell(column.name), column.n_distinct, column.n_present
+    n_levels, n_rows = column.n_distinct, column.n_present
     if n_rows < MIN_ROWS:
         return
     rows_each = n_rows / n_levels
     if n_levels >= NEARLY_UNIQUE * n_rows:
         what = f"an identifier or free text: {n_levels:,} different texts on {n_rows:,} rows"
         yield Finding(
-            "identifier", Severity.WRONG, what, f"leave it out: --drop {name}", column.name
+            "identifier", Severity.WRONG, what, f"leave it out: {drop(column.name)}", column.name
         )
     elif (names_member(column.name) and n_levels > FEW_VALUES) or (
         names_identifier(column.name) and rows_each < MIN_ROWS_SHOWN
@@ -228,7 +228,7 @@ def _check_levels(column: SeenColumn, *, is_declared: bool) -> Iterator[Finding]
         yield groups_finding(column)
     elif n_levels > MANY_LEVELS and rows_each < MIN_ROWS_SHOWN and not is_declared:
         what = f"{n_levels:,} different texts, each on {rows_each:.1f} rows in the mean"
-        remedy = f"put them into fewer groups, or leave it out: --drop {name}"
+        remedy = f"put them into fewer groups, or leave it out: {drop(column.name)}"
         yield Finding("many levels", Severity.SUSPECT, what, remedy, column.name)
     elif n_rows >= 10 * MIN_ROWS_SHOWN:
         yield from _check_rare(column)
@@ -242,7 +242,7 @@ def groups_finding(column: SeenColumn) -> Finding:
     name = in_shell(column.name)
     # With so few rows, a rule about one of them is a rule about a person.
     severity = Severity.WRONG if rows_each < MIN_ROWS_SHOWN else Severity.SUSPECT
-    remedy = f"keep their rows together: --groups {name}; or leave it out: --drop {name}"
+    remedy = f"keep their rows together: --groups {name}; or leave it out: {drop(column.name)}"
     return Finding("groups", severity, what, remedy, column.name)
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import glob
 import importlib.util
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from mossrules._files import refuse_pipe
 from mossrules.data.columns import Kind
@@ -20,7 +20,7 @@ from mossrules.data.files.date_columns import dates_in_columns, dates_in_table
 from mossrules.data.files.delimited import read_csv, scan_csv
 from mossrules.data.files.excel import EXCEL
 from mossrules.data.files.parquet import read_parquet, scan_parquet
-from mossrules.data.reading import MISSING, Reading
+from mossrules.data.reading import MISSING, Reading, Said
 from mossrules.data.table import Columns, ColumnSelection, FileColumns, Table, names_files
 from mossrules.exceptions import InvalidFile, InvalidParameter, MissingDependency
 
@@ -53,16 +53,8 @@ def read_file(
     drop: Collection[str] = (),
     required: Collection[str] = (),
     kinds: Mapping[str, Kind] | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    na: str | Iterable[str] = (),
-    encoding: str | None = None,
-    types: Mapping[str, str] | None = None,
-    dates: Mapping[str, str | Iterable[str]] | None = None,
-    date_order: str | None = None,
-    sheet: str | None = None,
     reading: Reading | None = None,
+    **said: Unpack[Said],
 ) -> Columns:
     r"""Return the columns of a CSV file (also .csv.gz, .tsv), Excel or Parquet file, read whole.
 
@@ -79,31 +71,32 @@ def read_file(
     kinds
         What columns hold, where that is known: numbers are then required to be such, and categories
         stay text though they may look like numbers.
-    delimiter
-        Between the fields of a CSV file; by default the comma, semicolon, tab or bar that fits its
-        first lines.
-    decimal, thousands
-        The decimal sign of numbers, and what stands between groups of three digits; by default a
-        point, and nothing.
-    na
-        Words for a missing value, beside an empty field, NA, N/A, NaN, nan, null and NULL. One that
-        is a number, such as "-999", stands for that number however it is written.
-    encoding
-        Of a CSV file; by default what its first bytes say, else UTF-8.
-    types
-        "category" or "number" for columns whose values do not tell.
-    dates
-        What columns of dates become: one or more of "year", "month", "weekday" (Monday is 1),
-        "days" (since 1970-01-01) and "age" (in complete years). `{"visit": "month"}` makes a column
-        visit_month and leaves out visit. Days and ages may be counted from a day or another column:
-        "days@2020-01-01", "age@visit".
-    date_order
-        "dmy" or "mdy" for dates such as 03/04/2025.
-    sheet
-        Name of the sheet of an Excel file with several.
     reading
-        How the training file of a model was read, as its `reading` says; the other arguments say
-        what is different.
+        How the training file of a model was read, as its `reading` says; what is said beside it
+        is different.
+    **said
+        delimiter
+            Between the fields of a CSV file; by default the comma, semicolon, tab or bar that fits
+            its first lines.
+        decimal, thousands
+            The decimal sign of numbers, and what stands between groups of three digits; by default
+            a point, and nothing.
+        na
+            Words for a missing value, beside an empty field, NA, N/A, NaN, nan, null and NULL. One
+            that is a number, such as "-999", stands for that number however it is written.
+        encoding
+            Of a CSV file; by default what its first bytes say, else UTF-8.
+        types
+            "category" or "number" for columns whose values do not tell.
+        dates
+            What columns of dates become: one or more of "year", "month", "weekday" (Monday is 1),
+            "days" (since 1970-01-01) and "age" (in complete years). `{"visit": "month"}` makes a
+            column visit_month and leaves out visit. Days and ages may be counted from a day or
+            another column: "days@2020-01-01", "age@visit".
+        date_order
+            "dmy" or "mdy" for dates such as 03/04/2025.
+        sheet
+            Name of the sheet of an Excel file with several.
 
     Examples
     --------
@@ -114,19 +107,8 @@ def read_file(
     ...     read_file(path, drop=["id"], decimal=",", na="-9", dates={"born": "age@2025-01-01"})
     {'born_age': array([34., 25.]), 'dose': array([0.5, nan])}
     """
-    said = _said(
-        delimiter=delimiter,
-        decimal=decimal,
-        thousands=thousands,
-        na=na,
-        encoding=encoding,
-        types=types,
-        dates=dates,
-        date_order=date_order,
-        sheet=sheet,
-    )
     suffix = _suffix(path)
-    whole = _reading_for([path], suffix, said, reading)
+    whole = _reading_for([path], suffix, reading, said)
     selection = ColumnSelection(path, only, drop, required, {**whole.kinds, **(kinds or {})}, whole)
     columns = read_parquet(selection) if suffix in PARQUET else read_csv(selection)
     return FileColumns(dates_in_columns(columns, whole, only), whole)
@@ -139,17 +121,9 @@ def scan_files(
     drop: Collection[str] = (),
     required: Collection[str] = (),
     kinds: Mapping[str, Kind] | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    na: str | Iterable[str] = (),
-    encoding: str | None = None,
-    types: Mapping[str, str] | None = None,
-    dates: Mapping[str, str | Iterable[str]] | None = None,
-    date_order: str | None = None,
-    sheet: str | None = None,
     reading: Reading | None = None,
     engine: Literal["threads", "dask"] = "threads",
+    **said: Unpack[Said],
 ) -> Table:
     r"""Return a table of CSV, Excel or Parquet files whose rows stay there until they are read.
 
@@ -160,9 +134,7 @@ def scan_files(
     ----------
     paths : a path, a pattern, or a list of them
         The files of a pattern, such as `data/*.parquet`, come in the order of their names.
-    only, drop, required, kinds, delimiter
-        As in `read_file`.
-    decimal, thousands, na, encoding, types, dates, date_order, sheet, reading
+    only, drop, required, kinds, reading, **said
         As in `read_file`.
     engine
         "threads" of this process read the files, or the workers of the current Dask client, who
@@ -180,23 +152,12 @@ def scan_files(
     ...     len(MossRegressor(1, n_trees=20).fit(table, "y").rules_)
     1
     """
-    said = _said(
-        delimiter=delimiter,
-        decimal=decimal,
-        thousands=thousands,
-        na=na,
-        encoding=encoding,
-        types=types,
-        dates=dates,
-        date_order=date_order,
-        sheet=sheet,
-    )
     files = find_files(paths)
     suffixes = [_suffix(path) for path in files]
     # They could be read, but not with one meaning: text has no types, and Parquet does.
     if len({suffix in PARQUET for suffix in suffixes}) > 1:
         raise InvalidFile("Some of the files are CSV and some are Parquet; pass one of the two.")
-    whole = _reading_for(files, suffixes[0], said, reading)
+    whole = _reading_for(files, suffixes[0], reading, said)
     selection = [
         ColumnSelection(path, only, drop, required, {**whole.kinds, **(kinds or {})}, whole)
         for path in files
@@ -253,24 +214,11 @@ def field_kinds(paths: Paths, kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
 # --- what is said of files ------------------------------------------------------------------------
 
 
-def _said(**options: Any) -> Reading:
-    """Return what is said of files, from the arguments of the functions above."""
-    na, types, dates = (options.pop(name) for name in ("na", "types", "dates"))
-    return Reading(
-        na=(na,) if isinstance(na, str) else tuple(na),
-        types=types or {},
-        dates={
-            name: (parts,) if isinstance(parts, str) else tuple(parts)
-            for name, parts in (dates or {}).items()
-        },
-        **options,
-    )
-
-
 def _reading_for(
-    files: Sequence[Path], suffix: str, said: Reading, known: Reading | None
+    files: Sequence[Path], suffix: str, known: Reading | None, options: Said
 ) -> Reading:
     """Return how to read files: as said, and otherwise as the files of a model were read."""
+    said = Reading.of(**options)
     kind = "Parquet" if suffix in PARQUET else "Excel" if suffix in EXCEL else "CSV"
     usual = Reading()
     for name in NOT_OF[kind]:
