@@ -9,7 +9,7 @@ on other data; categories are referred to by label.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -241,6 +241,19 @@ class Rule:
     """
 
     conditions: tuple[Condition, ...]  #: one for each feature, ordered by feature
+    # A search looks rules up hundreds of thousands of times, and Python would hash all conditions
+    # each time, which no two threads do at once.
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(self.conditions))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Rule], tuple[tuple[Condition, ...]]]:
+        # Another process hashes text in its own way.
+        return Rule, (self.conditions,)
 
     @classmethod
     def of(cls, conditions: Iterable[Condition]) -> Rule:
