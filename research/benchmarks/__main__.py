@@ -29,6 +29,7 @@ SUBJECTS = (
     "ablation",
     "rivals",
     "estimator",
+    "report",
     "constraints",
     "comparison",
     "classification",

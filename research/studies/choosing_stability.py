@@ -53,7 +53,7 @@ def measure(name: str) -> dict[object, tuple[float, float, float]]:
             y[train],
             cv=FOLDS,
             points=POINTS,
-            time_limit=SECONDS,
+            time_budget=SECONDS,
             identity="codes",
         )
         candidates = candidates_for(X.iloc[train], y[train], **search_parameters(model))

@@ -7,6 +7,7 @@ of a `Snapshot` a few times a second instead, as nobody knows how many steps it 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
@@ -14,6 +15,7 @@ from typing import Protocol, TypeVar
 __all__ = [
     "Progress",
     "StageListener",
+    "guess_left",
     "progress_line",
     "telling",
 ]
@@ -39,8 +41,21 @@ class Progress(Protocol):
     def seconds(self) -> float:
         """Time since the start."""
 
+    @property
+    def seconds_left(self) -> float | None:
+        """About how long the rest takes; None where nobody can know."""
+
 
 State = TypeVar("State", bound=Progress)
+
+
+def guess_left(
+    done: int, total: int | None, seconds: float, most: float = math.inf
+) -> float | None:
+    """Return about how long the rest takes: as the steps that are done did, and `most` at most."""
+    if not done or total is None:
+        return None if math.isinf(most) else most
+    return min(most, seconds / done * max(0, total - done))
 
 
 @contextmanager
@@ -81,4 +96,10 @@ def progress_line(
     )
     with progress.Progress(*columns, transient=True) as line:
         task = line.add_task("", total=total)
-        yield lambda state: line.update(task, completed=state.done, description=str(state))
+
+        def show(state: Progress) -> None:
+            left = state.seconds_left
+            rest = "" if left is None else f"about {left:.0f} s left; "
+            line.update(task, completed=state.done, description=f"{rest}{state}")
+
+        yield show

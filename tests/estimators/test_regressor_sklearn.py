@@ -68,8 +68,9 @@ def test_parameters_are_those_promised():
         "n_trees": "auto", "max_depth": 2, "n_bins": 8, "cuts": "round", "max_features": 1 / 3,
         "inner_nodes": True, "max_overlap": 0.6, "min_coverage": "auto", "min_tree_frequency": 0,
         "generator": "forest", "solver": "auto", "gap": 1e-3, "time_limit": 60.0,
-        "refit": True, "refit_ridge": "auto", "min_importance": 0.01, "constraints": None,
-        "near": None, "keep": None, "random_state": None, "n_jobs": None, "verbose": 0,
+        "time_budget": None, "refit": True, "refit_ridge": "auto", "min_importance": 0.01,
+        "constraints": None, "near": None, "keep": None, "random_state": None, "n_jobs": None,
+        "verbose": 0,
     }  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from sklearn.model_selection import (
 
 import mossrules
 from mossrules import MossRegressor, evaluate_frontier
+from mossrules.budget import Budget
 from mossrules.data.rows import Rows, read_rows
 from mossrules.data.table import split_target
 from mossrules.evaluation import evaluate, trade_off
@@ -356,7 +357,7 @@ def test_points_without_a_selection_are_not_chosen():
     with pytest.raises(InvalidParameter, match="No point"):
         none.choose()
     assert none.frame()["chosen"].tolist() == [False]
-    assert repr(none) == "FrontierEvaluation(1 points, 2 folds, 1 s)"
+    assert repr(none) == "FrontierEvaluation(1 points, 2 folds, gap 0, 1 s)"
 
 
 def test_another_rule_is_refused(evaluation):
@@ -420,8 +421,8 @@ def test_points_are_shares_in_equal_steps():
     "wrong",
     [
         {"points": 0}, {"points": []}, {"points": [1.2]}, {"points": [0.0]}, {"points": "many"},
-        {"gap": -1.0}, {"time_limit": 0.0}, {"progress": 3}, {"n_jobs": 0}, {"identity": "names"},
-        {"overlap": 2.0},
+        {"gap": -1.0}, {"time_budget": 0.0}, {"time_budget": "60"}, {"progress": 3}, {"n_jobs": 0},
+        {"identity": "names"}, {"overlap": 2.0},
     ],
     ids=str,
 )  # fmt: skip
@@ -456,34 +457,39 @@ def test_progress_is_told(diabetes, capsys):
 
 
 def test_all_folds_share_one_limit_of_time(diabetes):
-    """When the time is over, choices stop with what they have, and are counted."""
+    """When the time is over, searches stop with what they have, and are counted."""
+    times = chain([0.0], repeat(2.0))
     hard = MossRegressor(12, n_trees=100, gamma=10.0, floor="sum", shrinkage="equal")
     found = evaluate_frontier(
-        hard, *diabetes, cv=4, points=[0.8, 0.6, 0.5], gap=0.0, time_limit=1.0
+        hard,
+        *diabetes,
+        cv=4,
+        points=[0.8, 0.6, 0.5],
+        gap=0.0,
+        time_budget=Budget(1.0, lambda: next(times)),
     )
     assert np.isfinite(found.scores).all()
     assert found.frame()["stopped"].sum() > 0
     assert "stopped early" in repr(found)
+    assert all(0.0 < point.gap < 1.0 for fold in found.results for point in fold if point.gap)
+    assert "of 12 searches on folds are proven to" in found.cut_short
+    assert found.cut_short.endswith("time was up.")
 
 
-def test_the_time_begins_with_the_first_choice(diabetes, monkeypatch):
-    """Neither compiling nor the first forest uses up the limit; all folds share one."""
+def test_compiling_is_none_of_the_time(diabetes, monkeypatch):
+    """The time of the folds begins once the solver is compiled."""
     events = []
-    find, clock = cross_validation.find_in_rows, cross_validation.Clock
+    read = trade_off.read_budget
 
-    def finding(*rows, **parameters):
-        events.append("forest")
-        return find(*rows, **parameters)
+    def reading(time_budget):
+        events.append("budget")
+        return read(time_budget)
 
-    def starting(limit):
-        events.append(limit)
-        return clock(limit)
-
-    monkeypatch.setattr(cross_validation, "compile_kernels", lambda: events.append("kernels"))
-    monkeypatch.setattr(cross_validation, "find_in_rows", finding)
-    monkeypatch.setattr(cross_validation, "Clock", starting)
-    evaluate_frontier(small(), *diabetes, cv=3, points=[0.9], time_limit=600.0, n_jobs=1)
-    assert [each for each in events if each] == ["kernels", "forest", 600.0, "forest", "forest"]
+    monkeypatch.setattr(trade_off, "compile_kernels", lambda: events.append("kernels"))
+    monkeypatch.setattr(trade_off, "read_budget", reading)
+    found = evaluate_frontier(small(), *diabetes, cv=3, points=[0.9], time_budget=600.0, n_jobs=1)
+    assert events[:3] == ["budget", "kernels", "budget"]  # looked at, and begun
+    assert found.cut_short is None
 
 
 def test_a_search_that_was_interrupted_ends_the_evaluation(diabetes, monkeypatch):

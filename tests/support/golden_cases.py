@@ -1052,12 +1052,23 @@ def reports() -> Figures:
     X, y = mixed_rows("y")
     number = moss(3, n_trees=30).fit(X, y)
     others = {"sirus": SirusRegressor(3, n_trees=30, **PAPER)}
-    shown = collect(number, X, y, cv=3, points=4, methods=others, refits=0, **BINS)
-    alone = collect(number, cv=None, points=[1.0, 0.7], title="Alone")
+    shown = collect(
+        number, X, y, cv=3, points=4, methods=others, refits=0, time_budget=None, **BINS
+    )
+    alone = collect(number, cv=None, points=[1.0, 0.7], title="Alone", time_budget=None)
     X, y = cancer()
     classes = moss_classes(2, n_trees=20).fit(X, y)
     of_classes = collect(
-        classes, X, y, cv=3, points=[1.0, 0.8, 0.6], methods=None, gap=0.02, refits=0, **BINS
+        classes,
+        X,
+        y,
+        cv=3,
+        points=[1.0, 0.8, 0.6],
+        methods=None,
+        gap=0.02,
+        refits=0,
+        time_budget=None,
+        **BINS,
     )
     return {
         "number": {**of_report(shown), "page": page(shown)},

@@ -413,6 +413,7 @@ def learn_for_task(
     moss: Moss,
     jobs: int | None,
     look: Callable[[], None] = lambda: None,
+    time_budget: float | None = None,
 ) -> Any:
     """Return a regressor or a classifier fitted as the options say.
 
@@ -424,6 +425,7 @@ def learn_for_task(
         **forest_parameters(forest, moss),
         **choice_parameters(choice, moss),
         **({"outcome": file.outcome} if is_class else {}),
+        "time_budget": time_budget,
         "n_jobs": jobs,
     }
     estimators = late.estimators

@@ -29,6 +29,7 @@ __all__ = [
     "DATA",
     "MODEL",
     "Anyway",
+    "BudgetOption",
     "CheckedFile",
     "Choice",
     "ChoiceGap",
@@ -54,6 +55,8 @@ __all__ = [
     "TaskOption",
     "Ties",
     "TiesOption",
+    "budget_option",
+    "some_time",
     "with_option_groups",
 ]
 
@@ -583,6 +586,25 @@ def _no_single_refit(number: int | None) -> int | None:
     return number
 
 
+def some_time(seconds: float | None) -> float | None:
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise InvalidParameter(f"--budget is {seconds:g}; pass a number of seconds greater than 0.")
+    return seconds
+
+
+def budget_option(what: str, *names: str) -> Any:
+    """Return the option of a time that all parts of some work share."""
+    return typer.Option(
+        "--budget",
+        *names,
+        metavar="SECONDS",
+        callback=some_time,
+        show_default=False,
+        help=f"Seconds for {what} together; what does not fit in is cut short, and said.",
+    )
+
+
+BudgetOption = Annotated[float | None, budget_option("all folds and refits")]
 Refits = Annotated[
     int | None,
     typer.Option(

@@ -15,6 +15,7 @@ from rich.text import Text
 from mossrules import _late as late
 from mossrules import defaults
 from mossrules._files import check_outputs, write_file
+from mossrules.budget import left_out_in_words
 from mossrules.cli import _options as options
 from mossrules.cli._learning import (
     assess_methods,
@@ -137,6 +138,7 @@ def compare(
         Path | None, typer.Option(metavar="PNG|SVG|PDF", help="Where to draw all methods.")
     ] = None,
     checkpoint: options.Record = None,
+    budget: options.BudgetOption = None,
     as_json: options.Json = False,
     choice: options.Choice,
     forest: options.Forest,
@@ -153,7 +155,7 @@ def compare(
     methods = make_methods(
         method, kind, choice=choice, forest=forest, moss=moss, table=table, file=file
     )
-    where = {"checkpoint": checkpoint, "n_jobs": jobs}
+    where = {"checkpoint": checkpoint, "time_budget": budget, "n_jobs": jobs}
     found: late.evaluation.Evaluation | late.evaluation.Assessment
     if refitting.trust:
         found = assess_methods(methods, table, file, **refitting.how, **where)
@@ -224,6 +226,7 @@ def comparison_content(evaluation: late.evaluation.Evaluation) -> dict[str, Any]
         "methods": as_rows(evaluation.summary_columns()),
         "folds": as_rows(evaluation.columns()),
         "seconds": evaluation.seconds,
+        **cut_short(evaluation),
     }
 
 
@@ -235,7 +238,13 @@ def trust_content(assessment: late.evaluation.Assessment) -> dict[str, Any]:
         "seeds": assessment.seeds,
         "methods": as_rows(without_nan(assessment.columns())),
         "seconds": assessment.elapsed,
+        **cut_short(assessment),
     }
+
+
+def cut_short(found: late.evaluation.Evaluation | late.evaluation.Assessment) -> dict[str, str]:
+    """Return what was cut short for lack of time, for machines; nothing where nothing was."""
+    return {} if found.cut_short is None else {"cut_short": found.cut_short}
 
 
 def without_nan(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -266,6 +275,9 @@ def show(evaluation: late.evaluation.Evaluation) -> None:
     out.print(methods_table(evaluation, metric))
     for fold in evaluation.failures:
         print_line(("failed: ", "bold red"), f"{fold.method} on fold {fold.fold}: {fold.failure}")
+    left_out = left_out_in_words(evaluation.asked, evaluation.n_folds, "fold")
+    if left_out is not None:
+        print_line(left_out)
     stopped = sum("limit" in fold.status for fold in evaluation.results)
     if stopped:
         print_line(
@@ -292,6 +304,8 @@ def show_trust(assessment: late.evaluation.Assessment) -> None:
             print_line(
                 ("failed: ", "bold red"), f"{method.method}, {method.failed} fits: {method.failure}"
             )
+    if assessment.cut_short is not None:
+        print_line(assessment.cut_short)
 
 
 def trust_tables(assessment: late.evaluation.Assessment) -> list[Table]:

@@ -13,6 +13,7 @@ import typer
 
 from mossrules import _late as late
 from mossrules._files import check_outputs, write_file
+from mossrules.budget import Budget
 from mossrules.cli import _options as options
 from mossrules.cli._checking import check_before, warn_of_rare
 from mossrules.cli._learning import dask_client, learn_for_task, repeat, scan_for_task
@@ -68,6 +69,7 @@ def fit(
     moss: options.Moss,
     cluster: options.Cluster,
     refits: options.Refits = None,
+    budget: Annotated[float | None, options.budget_option("the fit and its refits")] = None,
     jobs: options.Jobs = None,
 ) -> None:
     """Find a short, stable rule set in a CSV or Parquet file, or in those of a pattern.
@@ -83,10 +85,18 @@ def fit(
         table, task = scan_for_task(file, task, cluster.engine)
         look = partial(check_before, table, file, task, max_rules=choice.max_rules, anyway=anyway)
         classifies = task is options.Task.CLASSIFICATION
-        model = learn_for_task(
-            table, file, task, choice=choice, forest=forest, moss=moss, jobs=jobs, look=look
-        )
-        repeat(model, table, file, refits)
+        time = Budget(budget)
+        how: dict[str, Any] = {
+            "choice": choice,
+            "forest": forest,
+            "moss": moss,
+            "jobs": jobs,
+            "look": look,
+        }
+        # Half of the time is for the refits.
+        own = time.part(1.0 if refits == 0 else 0.5).limit()
+        model = learn_for_task(table, file, task, time_budget=own, **how)
+        repeat(model, table, file, refits, time_budget=time)
     warn_of_rare(model)
     if output is not None:
         write_file(output, f"{model.rules_.to_json()}\n")

@@ -12,6 +12,7 @@ from mossrules import _late as late
 from mossrules import defaults
 from mossrules._files import check_outputs, write_file
 from mossrules._signals import check_interrupted
+from mossrules.budget import Budget
 from mossrules.cli import _options as options
 from mossrules.cli._classes import OutcomeRows, check_one, outcomes_of
 from mossrules.cli._learning import (
@@ -58,9 +59,7 @@ def frontier(
     gap: Annotated[
         float, typer.Option(help="Largest optimality gap of each point.")
     ] = defaults.FRONTIER_GAP,
-    time_budget: Annotated[
-        float | None, typer.Option(help="Seconds for all points together.", show_default=False)
-    ] = None,
+    budget: Annotated[float | None, options.budget_option("all points", "--time-budget")] = None,
     task: options.TaskOption = options.Task.AUTO,
     max_rules: options.MaxRules = defaults.MAX_RULES,
     floor: options.FloorOption = None,
@@ -92,10 +91,11 @@ def frontier(
         "n_jobs": jobs,
     }
     contents: dict[str, Any] = {}
-    for outcome in outcomes:
+    time = Budget(budget)
+    for place, outcome in enumerate(outcomes):
         model = fit_at_most_stable(outcome, file, parameters)
         check_interrupted()
-        result = solve(model, wanted, gap, time_budget, checkpoint)
+        result = solve(model, wanted, gap, time.next_of(len(outcomes) - place), checkpoint)
         if output is not None:
             write_file(output, f"{result.to_json()}\n")
         if plot is not None:
@@ -125,11 +125,13 @@ def fit_at_most_stable(
 
 def frontier_content(result: late.frontier.Frontier, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return a frontier for machines."""
+    words = {} if result.cut_short is None else {"cut_short": result.cut_short}
     return {
         "points": rows,
         "complete": result.complete,
         "interrupted": result.interrupted,
         "worst_gap": result.worst_gap,
+        **words,
     }
 
 
@@ -146,7 +148,7 @@ def solve(
     model: late.estimators.MossRegressor | late.estimators.MossClassifier,
     points: int | Literal["complete"],
     gap: float,
-    time_budget: float | None,
+    time_budget: Budget,
     checkpoint: Path | None,
 ) -> late.frontier.Frontier:
     """Return the frontier of a model, showing how far it is meanwhile."""
@@ -200,6 +202,8 @@ def print_frontier(
     if outcome.label is not None:
         print_line("explained: share of the log-loss of the training rows that rules explain.")
     print_line(repr(frontier))
+    if frontier.cut_short is not None:
+        print_line(frontier.cut_short)
 
 
 def frontier_table(rows: list[dict[str, Any]], n_trees: int | None) -> Table:

@@ -12,8 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from mossrules import _late as late
+from mossrules import defaults
 from mossrules._files import check_outputs
 from mossrules._signals import check_interrupted
+from mossrules.budget import Budget
 from mossrules.cli import _options as options
 from mossrules.cli._checking import check_before, warn_of_rare
 from mossrules.cli._classes import class_labels, find_label
@@ -22,6 +24,8 @@ from mossrules.cli._output import print_line, progress
 from mossrules.exceptions import InvalidParameter
 
 __all__ = ["report"]
+
+OF_THE_FIT = 0.25  # of the time of a report: the rest is for what the page says of the rules
 
 
 @options.with_option_groups
@@ -52,6 +56,15 @@ def report(
     forest: options.Forest,
     moss: options.Moss,
     refits: options.Refits = None,
+    budget: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            callback=options.some_time,
+            help="Seconds for all of it together; what does not fit in is cut short, and the page "
+            "says so.",
+        ),
+    ] = defaults.REPORT_SECONDS,
     jobs: options.Jobs = None,
 ) -> None:
     """Write the interactive report, a page for any browser, to choose between stability and fit."""
@@ -65,9 +78,16 @@ def report(
         place = check_class(labels, file.outcome)
     fitted = replace(file, outcome=None) if several else file
     look = partial(check_before, table, file, task, max_rules=choice.max_rules, anyway=anyway)
-    model = learn_for_task(
-        table, fitted, task, choice=choice, forest=forest, moss=moss, jobs=jobs, look=look
-    )
+    time = Budget(budget)
+    how: dict[str, Any] = {
+        "choice": choice,
+        "forest": forest,
+        "moss": moss,
+        "jobs": jobs,
+        "look": look,
+    }
+    own = time.part(OF_THE_FIT).limit()
+    model = learn_for_task(table, fitted, task, time_budget=own, **how)
     check_interrupted()
     warn_of_rare(model)
     X: Columns = table
@@ -93,11 +113,14 @@ def report(
                 "sha256": digest(file.data),
                 "command": command(context.meta[options.ARGUMENTS], file.data, output),
             },
+            time_budget=time,
             n_jobs=jobs,
             progress=show,
         )
     late.report.write_report(output, data)
     print_line(repr(data))
+    for sentence in data.cut_short:
+        print_line(sentence)
     print_line(f"Written to {output}; open it in a browser.")
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from mossrules import _late as late
 from mossrules import defaults
 from mossrules._files import check_outputs
+from mossrules.budget import Budget
 from mossrules.cli import _options as options
 from mossrules.cli._classes import OutcomeRows, check_one, outcomes_of
 from mossrules.cli._learning import (
@@ -41,6 +42,7 @@ def stability(
         float, typer.Option(help="Show rules found in at least this share of the refits.")
     ] = 0.5,
     checkpoint: options.Record = None,
+    budget: options.BudgetOption = None,
     as_json: options.Json = False,
     task: options.TaskOption = options.Task.AUTO,
     level: options.StabilityOption = None,
@@ -73,10 +75,17 @@ def stability(
         **forest_parameters(forest, moss),
         **stability_parameters(level, floor, moss),
     }
-    how = {"cv": folds, "identity": identity.value, "checkpoint": checkpoint, "n_jobs": jobs}
+    how: dict[str, Any] = {
+        "cv": folds,
+        "identity": identity.value,
+        "checkpoint": checkpoint,
+        "n_jobs": jobs,
+    }
     contents: dict[str, Any] = {}
-    for rows in outcomes:
+    time = Budget(budget)
+    for place, rows in enumerate(outcomes):
         methods = {NAME: kind(**rows.parameters(parameters))}
+        how["time_budget"] = time.next_of(len(outcomes) - place)
         evaluation = evaluate_methods(methods, rows.table, file, rows.target, **how)
         if evaluation.failures:
             raise InvalidParameter(
@@ -125,6 +134,7 @@ def stability_content(
         "distinct": len(rules_again(evaluation, ANY)),
         "n_rules": summary.n_rules,
         **fit,
+        **({} if evaluation.cut_short is None else {"cut_short": evaluation.cut_short}),
     }
 
 
@@ -156,6 +166,8 @@ def show(evaluation: late.evaluation.Evaluation, share: float, rows: OutcomeRows
         f"{summary.n_rules:.3g} rules on average. {fit_in_words(summary)} on the rows left out."
     )
     out.print(measures_table(summary))
+    if evaluation.cut_short is not None:
+        print_line(evaluation.cut_short)
 
 
 def consistency_table(rules: Sequence[tuple[str, float]]) -> Table:

@@ -22,6 +22,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mossrules._typing import AnyArray, FloatArray
+from mossrules.budget import read_budget
 from mossrules.constraints.compile import check_constraints, required_rules
 from mossrules.data.checks.before_fit import surely_wrong
 from mossrules.data.chunks import resolve_n_jobs
@@ -398,10 +399,13 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         self._set_classes(rows.classes, outcome_place(rows.classes, self.outcome))
         if len(rows.classes) == 2:
             return self.fit_outcome(rows.one_vs_rest(self._place))
-        members = {
-            label: self.member(label).fit_outcome(rows.one_vs_rest(position))
-            for position, label in enumerate(map(python_label, rows.classes))
-        }
+        members, n_classes = {}, len(rows.classes)
+        budget = read_budget(getattr(self, "time_budget", None))
+        for position, label in enumerate(map(python_label, rows.classes)):
+            member = self.member(label)
+            if budget.is_limited:
+                member.time_budget = budget.next_of(n_classes - position).limit()
+            members[label] = member.fit_outcome(rows.one_vs_rest(position))
         self.__dict__.update(self._attributes_of_all(members))
         return self
 

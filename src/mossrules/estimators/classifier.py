@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from sklearn.utils.validation import check_is_fitted
 
 from mossrules import defaults
+from mossrules.budget import read_budget
 from mossrules.data.labels import check_class_weight
 from mossrules.estimators.base import RuleClassifier, by_class
 from mossrules.estimators.moss import MossEstimator
@@ -49,7 +50,8 @@ class MossClassifier(MossEstimator, RuleClassifier):
     ----------
     max_rules, stability, floor, cv, ties, directions, shrinkage, n_trees, max_depth, n_bins, \
 cuts, max_features, inner_nodes, max_overlap, min_coverage, min_tree_frequency, min_importance, \
-generator, solver, gap, time_limit, constraints, near, keep, random_state, n_jobs, verbose
+generator, solver, gap, time_limit, time_budget, constraints, near, keep, random_state, n_jobs, \
+verbose
         As in `MossRegressor`; of more than two classes, of and for each rule set. By default every
         rule is in at least a tenth as many trees as the `max_rules`-th most frequent rule
         (`stability=0.1`), and raises the log-odds if its class is more frequent on its own rows
@@ -143,6 +145,7 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
         solver: Method = "auto",
         gap: float = defaults.GAP,
         time_limit: float | None = defaults.TIME_LIMIT,
+        time_budget: float | None = None,
         refit: bool = True,
         refit_ridge: float | Literal["auto"] | None = defaults.REFIT_RIDGE,
         min_importance: float = defaults.MIN_IMPORTANCE,
@@ -178,6 +181,7 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
             solver=solver,
             gap=gap,
             time_limit=time_limit,
+            time_budget=time_budget,
             refit=refit,
             refit_ridge=refit_ridge,
             min_importance=min_importance,
@@ -235,9 +239,17 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
         """Return the trade-off, as `MossRegressor.frontier` does; of several classes, by class."""
         check_is_fitted(self)
         if self._has_members:
-            members = self.estimators_.items()
-            return {label: member.frontier(*how, **more) for label, member in members}
+            return self._of_members("frontier", how, more)
         return super().frontier(*how, **more)
+
+    def _of_members(self, name: str, how: Sequence[Any], more: Mapping[str, Any]) -> dict[Any, Any]:
+        """Return what a method returns for each class; all share a `time_budget`."""
+        budget, found = read_budget(more.get("time_budget")), {}
+        for place, (label, member) in enumerate(self.estimators_.items()):
+            part = budget.next_of(len(self.estimators_) - place)
+            shared = {**more, "time_budget": part} if budget.is_limited else more
+            found[label] = getattr(member, name)(*how, **shared)
+        return found
 
     def __getattr__(self, name: str) -> Any:
         if name == "frontier_" and "estimators_" in self.__dict__:
@@ -248,8 +260,7 @@ generator, solver, gap, time_limit, constraints, near, keep, random_state, n_job
         """Return what keeping more approved rules costs; of several classes, by class."""
         check_is_fitted(self)
         if self._has_members:
-            members = self.estimators_.items()
-            return {label: member.near_frontier(*how, **more) for label, member in members}
+            return self._of_members("near_frontier", how, more)
         return super().near_frontier(*how, **more)
 
     def select(self, **point: Any) -> Self:

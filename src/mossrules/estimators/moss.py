@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules import defaults
 from mossrules._display import model_html, write_report
 from mossrules._files import check_outputs
+from mossrules.budget import Budget
 from mossrules.candidates.search import numbering_of
 from mossrules.data.files import find_files
 from mossrules.data.table import names_files
@@ -60,10 +61,6 @@ __all__ = ["MossEstimator", "MossRegressor"]
 # Shares that "auto" looks at: in equal ratios from 1 to 0.05, for the sum in equal steps to 0.5.
 AUTO_POINTS = 11
 
-# Of its solves on folds. 1 % of the loss is less than .01 of R2, while standard errors over folds
-# are about .04 (docs/choosing.md): a tighter proof would only take longer.
-AUTO_GAP = 0.01
-
 
 class MossEstimator(RuleEstimator):
     """Chooses the rules that fit best among stable ones; a subclass says by which loss."""
@@ -98,6 +95,7 @@ class MossEstimator(RuleEstimator):
         solver: Method = "auto",
         gap: float = defaults.GAP,
         time_limit: float | None = defaults.TIME_LIMIT,
+        time_budget: float | None = None,
         refit: bool = True,
         refit_ridge: float | Literal["auto"] | None = defaults.REFIT_RIDGE,
         min_importance: float = defaults.MIN_IMPORTANCE,
@@ -130,6 +128,7 @@ class MossEstimator(RuleEstimator):
         self.solver = solver
         self.gap = gap
         self.time_limit = time_limit
+        self.time_budget = time_budget
         self.refit = refit
         self.refit_ridge = refit_ridge
         self.min_importance = min_importance
@@ -206,15 +205,15 @@ class MossEstimator(RuleEstimator):
             "rules_": fitted.rules,
         }
 
-    def _cross_validate(self, rows: Rows, settings: Settings) -> float:
+    def _cross_validate(self, rows: Rows, settings: Settings, budget: Budget) -> float:
         """Return the share that "auto" stands for, and keep what led to it."""
         rows = rows.numbered(numbering_of(self.generator))  # which folds go by too
         evaluation = cross_validate(
-            settings.but(gap=max(self.gap, AUTO_GAP)),
+            settings.but(gap=max(self.gap, defaults.FOLD_GAP)),
             rows,
             split_rows(rows, self.cv, fewer=True, stratify=is_classifier(self)),
             read_shares(AUTO_POINTS, self.floor),
-            time_limit=self.time_limit,
+            time_budget=Budget(budget.limit(self.time_limit), budget.now),
             verbose=self.verbose > 0,
         )
         self.evaluation_ = evaluation
@@ -224,7 +223,8 @@ class MossEstimator(RuleEstimator):
             warn_user(
                 f"Cross-validation for stability='auto' ended {stopped} of its "
                 f"{evaluation.n_folds * len(evaluation.points)} searches before a gap of "
-                f"{evaluation.gap:.2%} was proven; raise time_limit, or gap.",
+                f"{evaluation.gap:.2%} was proven; raise "
+                f"{'time_limit' if self.time_budget is None else 'time_budget'}, or gap.",
                 SolveLimitWarning,
             )
         return evaluation.choose().share
@@ -245,7 +245,7 @@ class MossEstimator(RuleEstimator):
         points: int | Iterable[float] | Literal["complete"] = defaults.FRONTIER_POINTS,
         gap: float = defaults.FRONTIER_GAP,
         *,
-        time_budget: float | None = None,
+        time_budget: float | Budget | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Listener | None = None,
     ) -> Frontier:
@@ -261,7 +261,8 @@ class MossEstimator(RuleEstimator):
         gap : float, default=0.01
             Largest optimality gap of each point.
         time_budget : float, optional
-            Seconds for all floors together.
+            Seconds for all floors together, of which each has a share. What is not proven in them
+            has status TIME_LIMIT and its gap, and `cut_short` of the frontier says how much it is.
         checkpoint, progress
             A file from which an interrupted run resumes, and a function to call after each floor,
             as in `solve_frontier`.
@@ -281,7 +282,7 @@ class MossEstimator(RuleEstimator):
         self,
         gap: float | None = None,
         *,
-        time_budget: float | None = None,
+        time_budget: float | Budget | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Listener | None = None,
     ) -> NearFrontier:
@@ -548,6 +549,10 @@ class MossRegressor(MossEstimator, RuleRegressor):
     time_limit : float or None, default=60.0
         Seconds for choosing; a fit that needs more warns with `SolveLimitWarning`. "auto" has the
         same time again for all of its folds.
+    time_budget : float or None, default=None
+        Seconds for a fit, shared among all of its searches: those of "auto" have two thirds at
+        most, and of several classes each has its part. Growing trees is not cut short, so a fit may
+        take longer. With both limits, a search ends at the first that it reaches.
     refit : bool, default=True
         Whether weights and intercept are fitted again to the chosen rules, without the shrinkage
         that `gamma` causes.

@@ -18,6 +18,7 @@ import numpy as np
 
 from mossrules._common import Clock, check_choice, check_integer, check_listener
 from mossrules._typing import AnyArray, FloatArray, IntArray
+from mossrules.budget import Budget, read_budget
 from mossrules.candidates.search import resolve_seed
 from mossrules.checkpoint import CheckpointFile
 from mossrules.data.groups import split_beside
@@ -41,6 +42,7 @@ from mossrules.evaluation.methods import (
     probabilities,
     read_methods,
     score_classes,
+    statuses_of,
     task_of,
 )
 from mossrules.evaluation.record import fingerprint
@@ -57,6 +59,7 @@ from mossrules.solver.search.branch_and_bound import compile_kernels
 __all__ = ["assess"]
 
 FORMAT, VERSION = "mossrules assessment run", 1
+FEWEST_FITS = 2  # that can be compared
 LARGEST_SEED = 2**31  # scikit-learn takes no larger ones
 
 
@@ -70,6 +73,7 @@ def assess(
     sample_weight: Any = None,
     groups: Any = None,
     seeds: int = 5,
+    time_budget: float | Budget | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
     progress: Listener | None = None,
@@ -117,6 +121,10 @@ def assess(
         tested on those not drawn.
     seeds : int, default=5
         Fits to all rows, each with its own seed; 0 for none.
+    time_budget : float, optional
+        Seconds for all fits together, of which each method has its share. Each has at least two
+        refits, and two fits to all rows, and further ones while there is time; searches of MOSS
+        share it too. `cut_short` says what was left out.
     n_jobs : int or None, default=None
         Threads, over fits first; None uses all cores. Results do not depend on it, but for the
         seconds: to compare those, use 1.
@@ -148,6 +156,7 @@ def assess(
     refits = check_integer("refits", refits, minimum=2)
     seeds = check_integer("seeds", seeds, minimum=0)
     check_choice("scheme", scheme, get_args(Scheme))
+    read_budget(time_budget)  # which refuses what is none
     if names_files(X) or (isinstance(X, Table) and X.parts):
         raise UnsupportedType(
             "X is in files, and methods of other packages need a table; read it first, with pandas "
@@ -167,11 +176,14 @@ def assess(
     total = len(compared) * (refits + seeds)
     found: list[MethodTrust] = []
     with telling(progress, verbose=verbose, total=total, title="refits") as tell:
-        steps = _Steps(tell, total)
+        steps, budget = _Steps(tell, total), read_budget(time_budget)
         for method in compared:
             known = None if record is None else record.find(method)
-            trust = work.measure(method, steps) if known is None else known
-            if record is not None:
+            part = budget.next_of(len(compared) - len(found))
+            trust = work.measure(method, steps, part) if known is None else known
+            # With more time another run may do better than one whose share was over.
+            whole = trust.refits + trust.failed >= refits and not trust.stopped
+            if record is not None and (whole or not budget.is_limited):
                 record.add(trust)
             steps.skip_to(len(found) + 1, refits + seeds)
             found.append(trust)
@@ -216,14 +228,20 @@ class _Work:
     seeds: int
     n_jobs: int | None
 
-    def measure(self, method: Method, steps: _Steps) -> MethodTrust:
-        """Return the row of a method."""
-        refits = self._map(method, self.splits, steps, self._refit)
+    def measure(self, method: Method, steps: _Steps, budget: Budget) -> MethodTrust:
+        """Return the row of a method, whose fits share a budget."""
+        stopped: list[int] = []
+        everything = len(self.splits) + self.seeds
+        own = budget.part(len(self.splits) / everything)
+        run = FoldRun(self.splits, 1, self.n_jobs, budget=own, needed=FEWEST_FITS)
+        refits = self._map(method, run, steps, self._refit, stopped)
         done = [each for each in refits if isinstance(each, Fit)]
         everyone = np.arange(len(self.rows.target))
         alike: list[Any] = []
-        if any(fit.rules is not None for fit in done):
-            alike = self._map(method, [(everyone, everyone[:0])] * self.seeds, steps, self._rules)
+        if self.seeds and any(fit.rules is not None for fit in done):
+            same = [(everyone, everyone[:0])] * self.seeds
+            run = FoldRun(same, 1, self.n_jobs, budget=budget.part(), needed=FEWEST_FITS)
+            alike = self._map(method, run, steps, self._rules, stopped)
         failures = [each for each in (*refits, *alike) if isinstance(each, str)]
         n_classes = None if self.rows.classes is None else len(self.rows.classes)
         outcomes = Outcomes.of(self.rows.target, self.rows.weights, n_classes)
@@ -234,26 +252,30 @@ class _Work:
             refits=len(done),
             failed=len(failures),
             failure=failures[0] if failures else None,
+            stopped=len(stopped),
             **(measure_trust(done, reseeded, outcomes) if done else {}),
         )
 
     def _map(
         self,
         method: Method,
-        splits: Sequence[Split],
+        run: FoldRun,
         steps: _Steps,
         fit: Callable[[Any, IntArray, IntArray, float], Any],
+        stopped: list[int],
     ) -> list[Any]:
-        """Return what `fit` makes of the models of some rows, or why there is none."""
-        if not splits:
-            return []
-        run = FoldRun(splits, 1, self.n_jobs)
+        """Return what `fit` makes of the models of some rows, or why there is none.
+
+        `stopped` gets the numbers of those whose search had no more time.
+        """
 
         def work(number: int, train: IntArray, test: IntArray) -> Any:
             run.check()
             try:
-                model = method.seeded(self.seed + number, run.threads)
+                model = method.seeded(self.seed + number, run.threads, run.parts[number])
                 seconds = self._fit(model, train)
+                if Status.TIME_LIMIT in statuses_of(model):
+                    stopped.append(number)
                 result = fit(model, train, test, seconds)
             except FAILURES as failure:
                 result = f"{type(failure).__name__}: {' '.join(str(failure).split())}"
@@ -270,8 +292,7 @@ class _Work:
         begun = perf_counter()
         model.fit(X, y, **how)
         seconds = perf_counter() - begun
-        status = getattr(getattr(model, "solution_", None), "status", None)
-        if status is Status.INTERRUPTED:
+        if Status.INTERRUPTED in statuses_of(model):
             raise KeyboardInterrupt  # which a choice takes for a wish to have what there is
         return seconds
 

@@ -14,6 +14,7 @@ from typing import Any, Self, get_args
 from mossrules._common import check_choice
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
+from mossrules.budget import left_out_in_words, stopped_in_words
 from mossrules.checkpoint import parse_document, read_count, read_number, refuse_damage, strict_json
 from mossrules.data.table import did_you_mean
 from mossrules.evaluation.refits import Scheme
@@ -80,6 +81,7 @@ class MethodTrust:
     dice_seeds: float = NAN  #: of fits to the same rows with several seeds
     n_rules: float = NAN  #: mean number of rules
     seconds: float = NAN  #: of a fit, the median
+    stopped: int = 0  #: fits whose search had no more time before its proof
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,6 +131,22 @@ class Assessment:
 
     def __hash__(self) -> int:
         return hash(self.to_json())
+
+    @property
+    def cut_short(self) -> str | None:
+        """What was cut short for lack of time, in a line for each method; None where nothing was.
+
+        `refits` and `stopped` of a method have the numbers.
+        """
+        lines = []
+        for each in self.methods:
+            made = each.refits + each.failed
+            late = [
+                left_out_in_words(self.refits, made, "refit"),
+                stopped_in_words(each.stopped, made, "searches of refits"),
+            ]
+            lines += [f"{each.method}: {words}" for words in late if words is not None]
+        return "\n".join(lines) or None
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -196,9 +214,8 @@ class Assessment:
             for row in rows
         ]
         failures = [each for each in self.methods if each.failed]
-        return lines + [
-            f"{each.method}: {each.failed} fits failed. {each.failure}" for each in failures
-        ]
+        lines += [f"{each.method}: {each.failed} fits failed. {each.failure}" for each in failures]
+        return lines + ([] if self.cut_short is None else [self.cut_short])
 
     # --- files ----------------------------------------------------------------------------------
 
@@ -228,12 +245,15 @@ class Assessment:
 
 def trust_to_dict(trust: MethodTrust) -> dict[str, Any]:
     """Return the row of a method as content of a file."""
-    return {field.name: getattr(trust, field.name) for field in fields(trust)}
+    content = {field.name: getattr(trust, field.name) for field in fields(trust)}
+    if not trust.stopped:  # as before there was a `time_budget`
+        del content["stopped"]
+    return content
 
 
 def trust_from_dict(content: Any) -> MethodTrust:
     """Return the row of a method from content of a file; what is wrong raises."""
-    content = dict(content)
+    content = {"stopped": 0, **content}
     if content.keys() != {field.name for field in fields(MethodTrust)}:
         raise KeyError("the measures of a method")
     failure = content["failure"]
@@ -242,6 +262,7 @@ def trust_from_dict(content: Any) -> MethodTrust:
         settings=str(content["settings"]),
         refits=read_count(content["refits"]),
         failed=read_count(content["failed"]),
+        stopped=read_count(content["stopped"]),
         failure=None if failure is None else str(failure),
         **{name: float(read_number(content[name])) for name in COLUMNS},
     )

@@ -15,6 +15,7 @@ from mossrules import defaults
 from mossrules._common import check_choice, check_listener
 from mossrules._deprecated import old_parameters
 from mossrules._typing import IntArray
+from mossrules.budget import Budget, read_budget
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.dask_partitions import on_cluster
 from mossrules.data.groups import split_beside
@@ -33,12 +34,14 @@ from mossrules.evaluation.methods import (
 )
 from mossrules.evaluation.record import Record
 from mossrules.evaluation.results import METRICS, Evaluation, MethodFold
-from mossrules.exceptions import UnsupportedType
+from mossrules.exceptions import InvalidParameter, UnsupportedType
+from mossrules.solver.result import Status
 from mossrules.solver.search.branch_and_bound import compile_kernels
 
 __all__ = ["evaluate"]
 
 Engine = Literal["threads", "dask"]
+FEWEST_FOLDS = 2  # recurrence is between folds
 
 
 @old_parameters({"learners": "methods"})
@@ -56,6 +59,7 @@ def evaluate(
     prepare: Any = None,
     vary_seed: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
+    time_budget: float | Budget | None = None,
     n_jobs: int | None = None,
     engine: Engine = "threads",
     progress: Listener | None = None,
@@ -106,6 +110,11 @@ def evaluate(
         A file to which each result is written at once, and from which an interrupted run resumes.
         What failed is tried again, and methods can be added; other data, folds or settings are
         refused. Cannot be used with `prepare`.
+    time_budget : float, optional
+        Seconds for all folds together. Two folds at least are evaluated, and further ones while
+        there is time, each with all methods; `asked` says how many folds there were to be. Searches
+        of MOSS share the time of their fold; methods of other packages take what they take.
+        Workers of Dask do not know what is left of it: with `engine="dask"` it is refused.
     n_jobs : int or None, default=None
         Threads, over folds first; None uses all cores. Results do not depend on it, but for the
         times: to compare those, use 1.
@@ -140,6 +149,12 @@ def evaluate(
             "or polars."
         )
     check_prepare(prepare, checkpoint)
+    read_budget(time_budget)  # which refuses what is none
+    if engine == "dask" and time_budget is not None:
+        raise InvalidParameter(
+            "time_budget is shared among the threads of this process, and with engine='dask' folds "
+            "run elsewhere; leave one of them out."
+        )
     compared = read_methods(methods, vary=vary_seed)
     task = task_of(compared)
     metric = METRICS[task][0] if metric is None else metric
@@ -151,7 +166,9 @@ def evaluate(
     record = None if checkpoint is None else Record.open(checkpoint, rows, splits, compared)
     if any(method.may_prove for method in compared):
         compile_kernels()  # not in several threads, nor on anyone's time
-    run = FoldRun(splits, len(compared), n_jobs)
+    run = FoldRun(
+        splits, len(compared), n_jobs, budget=read_budget(time_budget), needed=FEWEST_FOLDS
+    )
     threads = run.threads
     if (
         engine == "dask"
@@ -164,7 +181,8 @@ def evaluate(
     return Evaluation(
         tuple(result for of_method in zip(*folds, strict=True) for result in of_method),
         {method.name: method.settings for method in compared},
-        seconds=run.clock.elapsed(),
+        seconds=run.seconds,
+        asked=len(splits),
         identity=identity,
         overlap=overlap,
         table=rows.table if identity == "rows" else None,
@@ -204,10 +222,17 @@ class _FoldWork:
         """Return what all methods make of a fold."""
         fold = self.folds.at(number, train, test)
         results = []
-        for method in self.folds.methods:
+        methods, part = self.folds.methods, self.run.parts[number]
+        for place, method in enumerate(methods):
             self.run.check()
             result = self._known(method.name, number)
-            results.append(self._keep(fold.evaluate(method)) if result is None else result)
+            if result is None:
+                own = part.next_of(len(methods) - place)
+                result = fold.evaluate(method, own)
+                # With more time another run may do better than one whose share was over.
+                if not (part.is_limited and result.status == Status.TIME_LIMIT.value):
+                    self._keep(result)
+            results.append(result)
             self.run.tell(number, method=method.name)
         return results
 

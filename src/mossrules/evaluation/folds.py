@@ -16,14 +16,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mossrules._common import Clock, check_integer
+from mossrules._common import check_integer
 from mossrules._deprecated import Renamed
 from mossrules._typing import AnyArray, FloatArray, IntArray
+from mossrules.budget import Budget, Shares
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.content_order import CONTENT, Numbering
 from mossrules.data.rows import Rows
 from mossrules.exceptions import InvalidParameter, warn_user
-from mossrules.progress import telling
+from mossrules.progress import guess_left, telling
 
 __all__ = [
     "MIN_ROWS",
@@ -292,6 +293,7 @@ class EvaluationProgress:
     fold: int  #: of the last step
     seconds: float  #: since the start
     method: str | None = None  #: of the last step, where methods are compared
+    seconds_left: float | None = None  #: about how long the rest takes, where that can be guessed
 
     learner = Renamed("method")
 
@@ -309,13 +311,17 @@ class FoldRun:
 
     Threads, not processes: kernels release the GIL, and the table needs no copies. They go to
     folds first, as these wait for each other least; what is left over each fold uses itself.
+
+    The first `needed` folds are done however little time there is, all where it is None.
     """
 
     splits: Sequence[Split]
     steps: int  # of each fold
     n_jobs: int | None  # threads in all
     tell_all: Listener | None = None
-    clock: Clock = field(default_factory=lambda: Clock(None))
+    budget: Budget = field(default_factory=Budget)
+    needed: int | None = None
+    parts: dict[int, Budget] = field(default_factory=dict)  # of the budget, by fold
     done: dict[int, int] = field(default_factory=dict)  # steps, by fold
     lock: Lock = field(default_factory=Lock)
     stop: Event = field(default_factory=Event)
@@ -324,15 +330,34 @@ class FoldRun:
         threads = resolve_n_jobs(self.n_jobs)
         self.jobs = min(threads, len(self.splits))  # folds at a time
         self.threads = threads // self.jobs  # of each fold
+        self.shares = Shares(self.budget, len(self.splits), self.jobs, self.needed)
+
+    @property
+    def seconds(self) -> float:
+        """Time since the run began."""
+        return self.budget.elapsed()
 
     def map(self, work: Callable[[int, IntArray, IntArray], Result]) -> list[Result]:
-        """Return the result of `work` on each fold; if one fails, the others are asked to stop."""
+        """Return the result of `work` on each fold; if one fails, the others are asked to stop.
+
+        Folds for which no time is left are not begun, and have no result.
+        """
+
+        def do(fold: int, train: IntArray, test: IntArray) -> list[Result]:
+            part = self.shares.begin()
+            if part is None:
+                return []
+            self.parts[fold] = part
+            result = work(fold, train, test)
+            self.shares.end(part)
+            return [result]
+
         if self.jobs == 1:
-            return [work(fold, *split) for fold, split in enumerate(self.splits)]
+            return [each for fold, split in enumerate(self.splits) for each in do(fold, *split)]
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
-                tasks = [pool.submit(work, fold, *split) for fold, split in enumerate(self.splits)]
-                return [task.result() for task in tasks]
+                tasks = [pool.submit(do, fold, *split) for fold, split in enumerate(self.splits)]
+                return [each for task in tasks for each in task.result()]
             except BaseException:  # an interrupt too: the others must not go on
                 self.stop.set()
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -356,12 +381,8 @@ class FoldRun:
         """Tell all listeners that one more step of a fold is done, or how many are."""
         with self.lock:
             self.done[fold] = self.done.get(fold, 0) + 1 if done is None else done
-            progress = EvaluationProgress(
-                done=sum(self.done.values()),
-                total=len(self.splits) * self.steps,
-                fold=fold,
-                seconds=self.clock.elapsed(),
-                method=method,
-            )
+            finished, total = sum(self.done.values()), len(self.splits) * self.steps
+            left = guess_left(finished, total, self.seconds, self.budget.left())
+            progress = EvaluationProgress(finished, total, fold, self.seconds, method, left)
             if self.tell_all is not None:  # within the lock: lines of two threads would mix
                 self.tell_all(progress)

@@ -16,6 +16,7 @@ from mossrules._common import check_choice
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
+from mossrules.budget import unproven_in_words
 from mossrules.evaluation.agreement import (
     MEASURES,
     SAME_ROWS,
@@ -196,6 +197,13 @@ class FrontierEvaluation:
         """When two rules counted as the same."""
         return self.points[0].dice.identity
 
+    @property
+    def cut_short(self) -> str | None:
+        """What was cut short for lack of time, in a sentence; None where nothing was."""
+        points = [point for fold in self.results for point in fold]
+        late = [point.gap for point in points if point.status is Status.TIME_LIMIT]
+        return unproven_in_words(late, len(points), "search on folds", "searches on folds")
+
     def rule_sets(self, index: int) -> list[RuleSet]:
         """Return the rule sets of all folds at a point, for `mossrules.stability`."""
         return [fold[index].rules for fold in self.results]
@@ -305,7 +313,7 @@ class FrontierEvaluation:
 
     def __repr__(self) -> str:
         stopped = sum(point.stopped for point in self.points)
-        parts = [f"{len(self.points)} points, {self.n_folds} folds"]
+        parts = [f"{len(self.points)} points, {self.n_folds} folds, gap {self.gap:.3g}"]
         if self._is_scored:
             chosen = self.choose()
             r2 = [point.r2 for point in self.points if not np.isnan(point.r2)]

@@ -30,6 +30,7 @@ from sklearn.metrics import (
 
 from mossrules._common import cached_property
 from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
+from mossrules.budget import Budget
 from mossrules.candidates.cut_points import for_parts
 from mossrules.candidates.pool import CandidatePool
 from mossrules.candidates.search import Candidates, resolve_seed
@@ -42,7 +43,7 @@ from mossrules.exceptions import InvalidParameter, MossError, UnsupportedType
 from mossrules.learning.fit import find_in_rows
 from mossrules.learning.method import RuleMethod
 from mossrules.model.ruleset import RuleSet
-from mossrules.solver.result import Status
+from mossrules.solver.result import Solution, Status
 
 __all__ = [
     "FAILURES",
@@ -56,6 +57,7 @@ __all__ = [
     "probabilities",
     "read_methods",
     "score_classes",
+    "statuses_of",
     "task_of",
 ]
 
@@ -122,16 +124,16 @@ class Method:
             return self
         return replace(self, seed=self.seed + fold)
 
-    def seeded(self, seed: int, n_jobs: int) -> Any:
+    def seeded(self, seed: int, n_jobs: int, budget: Budget | None = None) -> Any:
         """Return one that is not fitted, with this seed wherever it, or one within it, has one."""
         if self.is_ours:
-            return replace(self, seed=seed).fresh(n_jobs)
+            return replace(self, seed=seed).fresh(n_jobs, budget)
         copy = clone(self.estimator)
         names = [each for each in copy.get_params() if each.split("__")[-1] == "random_state"]
         return copy.set_params(**dict.fromkeys(names, seed))
 
-    def fresh(self, n_jobs: int | None) -> Any:
-        """Return one that is not fitted, for a single fold."""
+    def fresh(self, n_jobs: int | None, budget: Budget | None = None) -> Any:
+        """Return one that is not fitted, for a single fold, and what it may take of a budget."""
         if not self.is_ours:
             copy = clone(self.estimator)
             fixed = self.seed is None or not self.varies
@@ -141,6 +143,8 @@ class Method:
         parameters |= {"random_state": self.seed, "n_jobs": n_jobs}
         if "verbose" in parameters:
             parameters["verbose"] = 0
+        if budget is not None and "time_budget" in parameters:
+            parameters["time_budget"] = budget.limit(parameters["time_budget"])
         return type(self.estimator)(**parameters)
 
 
@@ -304,11 +308,11 @@ class Fold:
         taken = self.source.take(self.rows.origin[positions])
         return taken if self.source.prepare is None else self._prepared.transform(taken)
 
-    def evaluate(self, method: Method) -> MethodFold:
+    def evaluate(self, method: Method, budget: Budget | None = None) -> MethodFold:
         """Return what a method makes of the fold; if it fails, that it does."""
         method = method.on(self.number)
         try:
-            return self._evaluate(method)
+            return self._evaluate(method, budget)
         except FAILURES as failure:
             return MethodFold(
                 method=method.name,
@@ -318,8 +322,8 @@ class Fold:
                 seed=method.seed,
             )
 
-    def _evaluate(self, method: Method) -> MethodFold:
-        model = method.fresh(self.n_jobs)
+    def _evaluate(self, method: Method, budget: Budget | None) -> MethodFold:
+        model = method.fresh(self.n_jobs, budget)
         search = self._search(model) if method.is_ours and self._can_share(model) else None
         begun = perf_counter()
         if search is not None:
@@ -330,8 +334,8 @@ class Fold:
         else:
             self._fit(model)
         seconds = perf_counter() - begun
-        status = getattr(getattr(model, "solution_", None), "status", None)
-        if status is Status.INTERRUPTED:
+        statuses = statuses_of(model)
+        if Status.INTERRUPTED in statuses:
             raise KeyboardInterrupt  # which a choice takes for a wish to have what there is
         rules, pool = getattr(model, "rules_", None), getattr(model, "pool_", None)
         candidates = None if search is None else search.names
@@ -340,7 +344,7 @@ class Fold:
         return MethodFold(
             method=method.name,
             fold=self.number,
-            status=getattr(status, "value", "fitted"),
+            status=statuses[0].value if len(statuses) == 1 else "fitted",
             seed=method.seed,
             scores=self._score(model),
             seconds=seconds,
@@ -400,6 +404,13 @@ class Fold:
         if self.source.classes is None:
             return score_numbers(target, model.predict(seen), weights)
         return score_classes(model, seen, target.astype(np.int64), self.source.classes, weights)
+
+
+def statuses_of(model: Any) -> list[Status]:
+    """Return how the searches of a fitted model ended, one for each class; none of others."""
+    found = getattr(model, "solution_", None)
+    solutions = found.values() if isinstance(found, Mapping) else [found]
+    return [each.status for each in solutions if isinstance(each, Solution)]
 
 
 def fit_options(model: Any, rows: Rows, positions: IntArray) -> dict[str, Any]:

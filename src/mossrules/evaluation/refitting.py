@@ -11,12 +11,13 @@ import numpy as np
 
 from mossrules._common import cached_property
 from mossrules._typing import AnyArray
+from mossrules.budget import Budget
 from mossrules.candidates.search import resolve_seed
 from mossrules.data.columns import Label
 from mossrules.data.labels import python_label
 from mossrules.data.rows import Rows
 from mossrules.evaluation.folds import Split
-from mossrules.evaluation.methods import Method, expect_part
+from mossrules.evaluation.methods import Method, expect_part, statuses_of
 from mossrules.evaluation.rule_rows import RuleRows
 from mossrules.learning.fit import FittedRules
 from mossrules.model.ruleset import RuleSet
@@ -64,22 +65,24 @@ class RefitPlan:
         method = Method("model", type(model)(**again), resolve_seed(model.random_state))
         return cls(model, method, fitted, places, bases, rows, splits, seed)
 
-    def fresh(self, number: int, n_jobs: int) -> Any:
+    def fresh(self, number: int, n_jobs: int, budget: Budget | None = None) -> Any:
         """Return the model of a refit, unfitted; a stability that was chosen stays what it was."""
-        model = replace(self.method, seed=self.seed + 1 + number).fresh(n_jobs)
+        model = replace(self.method, seed=self.seed + 1 + number).fresh(n_jobs, budget)
         if None not in self.fitted:
             chosen = {label: each.settings.stability for label, each in self.fitted.items()}
             model.set_stabilities(chosen)
         expect_part(model, self.rows.classes)
         return model
 
-    def refit(self, number: int, rows: Rows, n_jobs: int) -> RuleModel:
-        """Return the rules of some rows."""
-        model = self.fresh(number, n_jobs).fit_read(rows)
-        if getattr(model.solution_, "status", None) is Status.INTERRUPTED:
+    def refit(
+        self, number: int, rows: Rows, n_jobs: int, budget: Budget | None = None
+    ) -> tuple[RuleModel, bool]:
+        """Return the rules of some rows, and whether a search had no more time before its proof."""
+        model = self.fresh(number, n_jobs, budget).fit_read(rows)
+        statuses = statuses_of(model)
+        if Status.INTERRUPTED in statuses:
             raise KeyboardInterrupt  # which a choice takes for a wish to have what there is
-        rules: RuleModel = model.rules_
-        return rules
+        return model.rules_, Status.TIME_LIMIT in statuses
 
     @cached_property
     def fingerprint(self) -> str:

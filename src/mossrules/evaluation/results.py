@@ -19,6 +19,7 @@ from mossrules._deprecated import Renamed
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray
+from mossrules.budget import left_out_in_words, stopped_in_words
 from mossrules.data.table import did_you_mean
 from mossrules.evaluation.agreement import (
     MEASURES,
@@ -30,6 +31,7 @@ from mossrules.evaluation.agreement import (
 )
 from mossrules.evaluation.frontier_evaluation import standard_error
 from mossrules.exceptions import InvalidParameter
+from mossrules.solver.result import Status
 
 if TYPE_CHECKING:
     from mossrules.data.table import Table
@@ -48,6 +50,7 @@ __all__ = [
 
 Task = Literal["regression", "classification"]
 NAN = float("nan")
+PROVING = (Status.OPTIMAL.value, Status.TIME_LIMIT.value)  # methods that prove, and could not
 FAILED = "failed"
 
 # The first of each is the one that methods are ranked by, unless another is asked for.
@@ -206,6 +209,7 @@ class Evaluation:
     overlap: float = SAME_ROWS  #: share of rows for the identity "rows"
     table: Table | None = field(default=None, repr=False)  #: all rows, for the identity "rows"
     metric: str = "r2"  #: the one that methods are ranked by
+    asked: int = 0  #: folds that there were to be: with a `time_budget`, some may be left out
 
     learners = Renamed("methods")
 
@@ -228,6 +232,17 @@ class Evaluation:
     def n_folds(self) -> int:
         """Number of folds."""
         return len(self.results) // len(self.settings)
+
+    @property
+    def cut_short(self) -> str | None:
+        """What was cut short for lack of time, in sentences; None where nothing was."""
+        ours = [fold for fold in self.results if fold.status in PROVING]
+        late = sum(fold.status == Status.TIME_LIMIT.value for fold in ours)
+        sentences = [
+            left_out_in_words(self.asked, self.n_folds, "fold"),
+            stopped_in_words(late, len(ours)),
+        ]
+        return " ".join(filter(None, sentences)) or None
 
     @property
     def failures(self) -> list[MethodFold]:
@@ -355,6 +370,8 @@ class Evaluation:
         parts = [f"{len(self.methods)} methods, {self.n_folds} folds"]
         if self.failures:
             parts.append(f"{len(self.failures)} fits failed")
+        if self.asked > self.n_folds:
+            parts.append(f"{self.asked} asked for")
         return f"Evaluation({', '.join(parts)}, same {self.identity}, {self.seconds:.2g} s)"
 
     def __str__(self) -> str:
@@ -371,6 +388,7 @@ class Evaluation:
             score = f"{row.score:6.3f} ({row.score_se:.3f})"
             line = f"{row.method:{width}}  {score:15}  {dice:20} {size:>5}  {rank}".rstrip()
             lines.append(line + (f"  failed on {row.failed} folds" if row.failed else ""))
+        lines += [] if self.cut_short is None else [self.cut_short]
         return "\n".join(lines)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from mossrules._common import check_choice, check_integer, check_number
-from mossrules._typing import IntArray
+from mossrules.budget import Budget, read_budget
 from mossrules.candidates.search import numbering_of, resolve_seed
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.columns import Label
@@ -42,6 +42,7 @@ from mossrules.model.track_record import TrackRecord
 
 __all__ = ["track_record"]
 
+FEWEST_REFITS = 2  # of which something can be said
 LARGEST_SEED = 2**32 - 2**20  # so that one for each refit is left
 
 Records = TrackRecord | dict[Label, TrackRecord]
@@ -59,6 +60,7 @@ def track_record(
     groups: Any = None,
     confidence: float = 0.95,
     threshold: float | None = None,
+    time_budget: float | Budget | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
     progress: Listener | None = None,
@@ -86,6 +88,10 @@ def track_record(
         Of all intervals.
     threshold : float, optional
         Of a decision: how many rows change their side of it. 0.5 for classes.
+    time_budget : float, optional
+        Seconds for all refits together. Two at least are made, and further ones while there is
+        time; their searches share it too. The record says how many were `asked` for, and how many
+        had a search that was `stopped`.
     n_jobs : int or None, default=None
         Threads, over refits first; None uses all cores.
     random_state : int, NumPy generator or None, default=0
@@ -121,6 +127,7 @@ def track_record(
         raise InvalidParameter(f"confidence is {confidence!r}; pass a number between 0 and 1.")
     classes = is_classifier(model)
     threshold = _read_threshold(threshold, of_classes=classes)
+    budget = read_budget(time_budget)
     jobs = resolve_n_jobs(n_jobs)
     rows = read_rows(
         X,
@@ -137,12 +144,14 @@ def track_record(
     seed = resolve_seed(random_state) % LARGEST_SEED
     splits = refit_splits(rows, refits, scheme, None, seed, stratify=classes, share=share)
     plan = RefitPlan.of(model, rows, splits, seed, jobs)
-    run = FoldRun(splits, 1, jobs)
+    run = FoldRun(splits, 1, jobs, budget=budget, needed=FEWEST_REFITS)
+    stopped: list[int] = []
     done_before = None if checkpoint is None else RefitFile.open(checkpoint, plan)
     with run.shown(progress, verbose=verbose, title="refits"):
-        done = run.map(partial(_one, plan, run, done_before))
+        done = run.map(partial(_one, plan, run, done_before, stopped))
     settings = Asked(scheme, confidence, threshold, seed, rows.n_groups)
-    return _records_of(plan, done, settings)
+    made = replace(plan, splits=[splits[number] for number in sorted(run.parts)])
+    return _records_of(made, done, settings, refits, len(stopped))
 
 
 def _read_threshold(threshold: Any, *, of_classes: bool) -> float | None:
@@ -157,23 +166,36 @@ def _read_threshold(threshold: Any, *, of_classes: bool) -> float | None:
 
 
 def _one(
-    plan: RefitPlan, run: FoldRun, file: RefitFile | None, number: int, train: IntArray, _: IntArray
+    plan: RefitPlan,
+    run: FoldRun,
+    file: RefitFile | None,
+    stopped: list[int],
+    *split: Any,
 ) -> RuleModel | str:
-    """Return one refit, or why there is none."""
+    """Return one refit, or why there is none; `stopped` gets the numbers of those cut short."""
+    number, train, _ = split
     run.check()
     known: RuleModel | str | None = None if file is None else file.find(number)
     if known is None:
+        in_time = True
         try:
-            known = plan.refit(number, plan.rows.draw(train), run.threads)
+            rows = plan.rows.draw(train)
+            known, late = plan.refit(number, rows, run.threads, run.parts[number])
+            if late:
+                stopped.append(number)
+                # With more time another run may do better than one whose share was over.
+                in_time = not run.budget.is_limited
         except FAILURES as failure:
             known = f"{type(failure).__name__}: {' '.join(str(failure).split())}"
-        if file is not None:
+        if file is not None and in_time:
             file.add(number, known)
     run.tell(number)
     return known
 
 
-def _records_of(plan: RefitPlan, done: Sequence[RuleModel | str], settings: Asked) -> Records:
+def _records_of(
+    plan: RefitPlan, done: Sequence[RuleModel | str], settings: Asked, asked: int, stopped: int
+) -> Records:
     refits = [each for each in done if not isinstance(each, str)]
     failures = [each for each in done if isinstance(each, str)]
     if len(refits) < 2:
@@ -196,6 +218,8 @@ def _records_of(plan: RefitPlan, done: Sequence[RuleModel | str], settings: Aske
         )
         records[label] = replace(
             one.record(people, plan.bases[label]),
+            asked=asked,
+            stopped=stopped,
             failed=len(failures),
             failure=failures[0] if failures else None,
             share=float(np.mean(distinct)) / len(plan.rows.target),

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mossrules import defaults
-from mossrules._common import Clock, cached_property, check_listener, check_number
+from mossrules._common import cached_property, check_listener, check_number
+from mossrules._deprecated import old_parameters
 from mossrules._typing import FloatArray
+from mossrules.budget import Budget, read_budget
 from mossrules.candidates.rules import Rule
 from mossrules.candidates.search import Candidates, numbering_of, resolve_seed
 from mossrules.data.columns import Label
@@ -36,11 +38,8 @@ from mossrules.solver.search.branch_and_bound import compile_kernels
 
 __all__ = ["cross_validate", "evaluate_frontier"]
 
-# Seconds for a fold that starts when the time is over: a limit has to be positive, and the solver's
-# first heuristic selections then stand, as `stopped`.
-SOON = 1e-3
 
-
+@old_parameters({"time_limit": "time_budget"})
 def evaluate_frontier(
     estimator: Any,
     X: Any,
@@ -52,8 +51,8 @@ def evaluate_frontier(
     sample_weight: Any = None,
     identity: Identity = defaults.IDENTITY,
     overlap: float = SAME_ROWS,
-    gap: float = defaults.FRONTIER_GAP,
-    time_limit: float | None = None,
+    gap: float = defaults.FOLD_GAP,
+    time_budget: float | Budget | None = None,
     n_jobs: int | None = None,
     progress: Listener | None = None,
     verbose: bool = False,
@@ -85,12 +84,14 @@ def evaluate_frontier(
     identity, overlap
         When rules of two folds count as the same, as in `mossrules.stability.dice`; "rows" looks at
         all rows of X.
-    gap : float, default=0.01
-        Largest optimality gap of each rule set.
-    time_limit : float, optional
-        Seconds for all folds (and classes) together, from the first choice on, beside those that
-        the estimator allows each choice. Choices that run out of either have the best rule set
-        found so far, and count as `stopped`.
+    gap : float, default=0.05
+        Largest optimality gap of each rule set of a fold. A closer proof changes what is measured
+        by less than folds differ, and takes many times as long (docs/choosing.md).
+    time_budget : float, optional
+        Seconds for all folds (and classes) together, shared among them, beside those that the
+        estimator allows each search. Searches that run out of either have the best rule set found
+        so far with a bound, and count as `stopped`; `cut_short` says so in a sentence. Growing
+        trees is not cut short.
     n_jobs : int or None, default=None
         Threads, over folds first; None uses all cores. The result does not depend on it, unless
         the time is over.
@@ -123,15 +124,16 @@ def evaluate_frontier(
         )
     check_listener(progress, "EvaluationProgress")
     check_identity(identity, overlap)
-    if time_limit is not None:
-        check_number("time_limit", time_limit)
+    read_budget(time_budget)  # which refuses what is none
     check_number("gap", gap, minimum=0.0)
     estimator.check_parameters()
     shares = read_shares(points, estimator.settings().floor)
     found: dict[Label | None, FrontierEvaluation] = {}
     asked = _read_rows(estimator, X, y, sample_weight, groups)
+    if any(settings.solver != "coordinate-descent" for settings, _ in asked.values()):
+        compile_kernels()  # not in several threads, nor on anyone's time
+    budget = read_budget(time_budget)
     for number, (label, (settings, given)) in enumerate(asked.items()):
-        seconds = None if time_limit is None else max(SOON, time_limit / (len(asked) - number))
         # Folds go by the numbers of rows too.
         rows = given.numbered(numbering_of(settings.search.get("generator")))
         found[label] = cross_validate(
@@ -139,14 +141,12 @@ def evaluate_frontier(
             rows,
             split_rows(rows, cv, stratify=isinstance(settings.objective, LogLoss)),
             shares,
-            time_limit=seconds,
+            time_budget=budget.next_of(len(asked) - number),
             identity=identity,
             overlap=overlap,
             progress=progress,
             verbose=verbose,
         )
-        if time_limit is not None:
-            time_limit = max(SOON, time_limit - found[label].seconds)
     if None in found:
         return found[None]
     return {label: each for label, each in found.items() if label is not None}
@@ -178,22 +178,23 @@ def cross_validate(
     splits: Sequence[Split],
     shares: FloatArray,
     *,
-    time_limit: float | None = None,
+    time_budget: Budget | None = None,
     identity: Identity = defaults.IDENTITY,
     overlap: float = SAME_ROWS,
     progress: Listener | None = None,
     verbose: bool = False,
 ) -> FrontierEvaluation:
-    """Evaluate a fit at shares of the largest stability; `time_limit` is for all folds together."""
+    """Evaluate a fit at shares of the largest stability, in the time that all folds share."""
     if settings.solver != "coordinate-descent":
         compile_kernels()  # not in several threads, nor within the limit of time
-    run = FoldRun(splits, len(shares), settings.n_jobs)
+    budget = Budget() if time_budget is None else time_budget
+    run = FoldRun(splits, len(shares), settings.n_jobs, budget=budget)
     # A generator gives another seed at each call: all folds have the first one.
     seed = resolve_seed(settings.search.get("random_state"))
     search = {**settings.search, "random_state": seed, "n_jobs": run.threads}
     # Rules of folds are compared, not shown: they need no name of the target.
     settings = settings.but(search=search, target=None, n_jobs=run.threads)
-    work = _FoldWork(run, settings, rows, shares, _SharedTime(run, time_limit))
+    work = _FoldWork(run, settings, rows, shares)
     with run.shown(progress, verbose=verbose):
         folds = run.map(work)
     rules = frozenset[Rule]().union(*(candidates.pool.rules for candidates, _ in folds))
@@ -201,7 +202,7 @@ def cross_validate(
         [points for _, points in folds],
         n_candidates=len(rules),
         gap=settings.gap,
-        seconds=run.clock.elapsed(),
+        seconds=run.seconds,
         identity=identity,
         table=rows.table if identity == "rows" else None,
         overlap=overlap,
@@ -209,30 +210,6 @@ def cross_validate(
 
 
 # --- a fold ---------------------------------------------------------------------------------------
-
-
-@dataclass
-class _SharedTime:
-    """The seconds for all folds together, shared out as folds begin.
-
-    Equal parts fixed beforehand would be lost where a fold needs less than its own.
-    """
-
-    run: FoldRun
-    time_limit: float | None
-    limit: Clock | None = None  # from the first choice on: compiling the forest does not count
-    begun: int = 0
-
-    def for_one_more(self) -> float | None:
-        """Return the seconds for one more fold: its part of what is left."""
-        if self.time_limit is None:
-            return None
-        with self.run.lock:
-            self.limit = self.limit or Clock(self.time_limit)
-            # Folds run `jobs` at a time, so what is left is for the rounds that are still to come.
-            rounds = -(-(len(self.run.splits) - self.begun) // self.run.jobs)
-            self.begun += 1
-        return max(SOON, self.limit.left() / rounds)
 
 
 @dataclass(frozen=True)
@@ -243,7 +220,6 @@ class _FoldWork:
     settings: Settings
     rows: Rows
     shares: FloatArray
-    time: _SharedTime
 
     def __call__(self, fold: int, train: Any, test: Any) -> tuple[Candidates, list[FoldPoint]]:
         """Return the candidates of a fold, and what it has at each share."""
@@ -277,7 +253,7 @@ class _FoldWork:
             sorted(set(floors), reverse=True),
             self.settings,
             self.settings.gap,
-            time_budget=self.time.for_one_more(),
+            time_budget=self.run.parts[fold],
             watch=look,
             progress=tell,
         )

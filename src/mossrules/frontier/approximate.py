@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from mossrules import defaults
-from mossrules._common import Clock, check_integer, check_number
+from mossrules._common import Clock, check_integer
 from mossrules._typing import FloatArray
+from mossrules.budget import read_budget
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier.points import FrontierPoint
 from mossrules.frontier.result import Frontier
@@ -58,9 +59,7 @@ def approximate_frontier(
     """
     refuse_other_losses(problem, "The approximate frontier")
     check_integer("points", points)
-    if time_budget is not None:
-        check_number("time_budget", time_budget)
-    clock = Clock(time_budget)
+    clock = read_budget(time_budget).clock()
     if problem.floor == "each":
         if penalties is not None:
             raise InvalidParameter(

@@ -16,6 +16,7 @@ from mossrules._deprecated import Renamed
 from mossrules._display import display_class, frontier_html
 from mossrules._frames import Backend, make_frame
 from mossrules._typing import FloatArray, IntArray
+from mossrules.budget import unproven_in_words
 from mossrules.checkpoint import (
     parse_document,
     read_count,
@@ -34,7 +35,7 @@ from mossrules.frontier.points import (
 )
 from mossrules.solver.problems.selection import FloorKind, SelectionProblem
 from mossrules.solver.problems.squared import Problem
-from mossrules.solver.result import Solution
+from mossrules.solver.result import Solution, Status
 
 __all__ = ["Frontier", "frontier_from_json", "frontier_to_json"]
 
@@ -144,6 +145,18 @@ class Frontier:
         """The largest gap of any floor."""
         gaps = [entry.solution.gap for entry in self.entries]
         return max((gap for gap in gaps if not np.isnan(gap)), default=float("nan"))
+
+    @property
+    def unproven(self) -> int:
+        """How many floors ran out of time before the gap asked for was proven."""
+        return sum(entry.solution.status is Status.TIME_LIMIT for entry in self.entries)
+
+    @property
+    def cut_short(self) -> str | None:
+        """What was cut short for lack of time, in a sentence; None where nothing was."""
+        late = [entry.solution for entry in self.entries]
+        late = [each for each in late if each.status is Status.TIME_LIMIT]
+        return unproven_in_words([each.gap for each in late], len(self.entries))
 
     def share(self, stability: float) -> float:
         """Return a stability as a share of the largest, at most 1.
@@ -301,6 +314,7 @@ class Frontier:
         H1 = self.stability
         kind = "complete" if self.complete else f"{len(self.entries)} floors"
         kind += ", interrupted" if self.interrupted else ""
+        kind += f", {self.unproven} unproven in the time" if self.unproven else ""
         kind += f", floor={self.floor!r}" if self.floor != "sum" else ""
         # The score of fewer than max_rules rules may be above that of the most stable max_rules.
         largest = "of" if H1[0] <= self.max_stability else "where a share of 1 is"

@@ -15,16 +15,17 @@ from typing import Literal, get_args
 import numpy as np
 
 from mossrules import defaults
-from mossrules._common import Clock, check_choice, check_integer, check_listener, check_number
+from mossrules._common import check_choice, check_integer, check_listener
 from mossrules._deprecated import old_parameters
 from mossrules._typing import IntArray
+from mossrules.budget import Budget, read_budget
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier.checkpoint import Checkpoint
 from mossrules.frontier.points import FrontierPoint
 from mossrules.frontier.result import Frontier
-from mossrules.frontier.tasks import Budget, Task, Tasks, share_bounds
-from mossrules.progress import telling
+from mossrules.frontier.tasks import FloorShares, Task, Tasks, share_bounds
+from mossrules.progress import guess_left, telling
 from mossrules.solver.methods import choose_method
 from mossrules.solver.options import Method, Options, Snapshot
 from mossrules.solver.problems.selection import FloorKind, SelectionProblem
@@ -60,6 +61,7 @@ class FrontierProgress:
     total: int | None  #: None when it is not known beforehand
     point: FrontierPoint  #: the last of them
     seconds: float  #: since the start
+    seconds_left: float | None = None  #: about how long the rest takes, where that can be guessed
 
     def __str__(self) -> str:
         solution = self.point.solution
@@ -83,7 +85,7 @@ def solve_frontier(
     min_stability: int | None = None,
     max_stability: int | None = None,
     reuse: bool = True,
-    time_budget: float | None = None,
+    time_budget: float | Budget | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     n_jobs: int | None = 1,
     progress: Listener | None = None,
@@ -108,7 +110,9 @@ def solve_frontier(
         Whether floors learn from each other; False solves each by itself, for comparison.
     time_budget
         Seconds for all floors together, of which each has a share. Floors that run out of it have
-        the best rule set and bound that they or other floors found, with status TIME_LIMIT.
+        the best rule set and bound that they or other floors found, with status TIME_LIMIT, and
+        `frontier.unproven` says how many they are. Or the `Budget` of the work that this is a part
+        of.
     checkpoint
         A file that is updated after each floor. A run that finds it resumes from there, and ends
         with what an uninterrupted run finds.
@@ -136,18 +140,18 @@ def solve_frontier(
     if options is None:
         options = Options(gap=0.0) if complete else Options()
     chosen, reason = choose_method(problem, method)
-    if time_budget is not None:
-        check_number("time_budget", time_budget)
+    budget = read_budget(time_budget)
     check_listener(progress, "FrontierProgress")
     floors = _range_or_floors(problem, epsilons, min_stability, max_stability)
     if chosen == "branch-and-bound":
         compile_kernels()  # now, as it takes a minute that is none of the budget
+        budget = read_budget(time_budget)
     # No limits on time: a later run with more of it may go on from the same file.
     settings = f"{chosen} {options.gap!r} {options.root_cuts} {reuse} {floors}"
     store = None if checkpoint is None else Checkpoint.open(checkpoint, problem, settings)
     total = len(floors) if isinstance(floors, list) else None  # of a walk nobody knows
-    run = _Run(Budget(Clock(time_budget), total, resolve_n_jobs(n_jobs)), total)
-    tasks = Tasks(problem, chosen, reason, run.stopping_searches(options), reuse, run.budget, store)
+    run = _Run(FloorShares(budget, total, resolve_n_jobs(n_jobs)), total)
+    tasks = Tasks(problem, chosen, reason, run.stopping_searches(options), reuse, run.shares, store)
     with telling(progress, verbose=verbose, total=total, title="frontier") as run.tell:
         finished = run.follow(tasks.of(floors))
         if reuse:
@@ -270,7 +274,7 @@ def _range(problem: SelectionProblem, low: int | None, high: int | None) -> Sequ
 class _Run:
     """Tasks being done, and the points they have found so far."""
 
-    budget: Budget
+    shares: FloorShares
     total: int | None  # floors, if that is known beforehand
     entries: dict[int, FrontierPoint] = field(default_factory=dict)  # by floor
     tell: Listener = lambda _state: None
@@ -280,11 +284,11 @@ class _Run:
     @property
     def seconds(self) -> float:
         """Time since the run began."""
-        return self.budget.clock.elapsed()
+        return self.shares.budget.elapsed()
 
     def stopping_searches(self, options: Options) -> Options:
         """Return options with which searches in other threads end when the run has to stop."""
-        if self.budget.n_jobs == 1:
+        if self.shares.n_jobs == 1:
             return options  # Ctrl-C reaches the one search there is by itself
 
         def look(snapshot: Snapshot) -> None:
@@ -299,7 +303,7 @@ class _Run:
         """Do the tasks; an interrupt ends the run with what it has. Tell whether all were done."""
         try:
             # Without threads, so that Ctrl-C is raised in the search and not beside it.
-            if self.budget.n_jobs == 1:
+            if self.shares.n_jobs == 1:
                 for task in tasks:
                     self._work(task)
             else:
@@ -318,7 +322,7 @@ class _Run:
     def retry_cut_off(self, tasks: Tasks) -> bool:
         """Let floors that were cut off by their share have what others have left of the budget."""
         while unsolved := self.cut_off(tasks.options.time_limit):
-            self.budget.begin_round(len(unsolved))
+            self.shares.begin_round(len(unsolved))
             if not self.follow(tasks.of(list(unsolved), unsolved)):
                 return False
             self.share_bounds(tasks.problem, tasks.options.gap)
@@ -326,7 +330,7 @@ class _Run:
 
     def cut_off(self, limit: float | None) -> dict[int, Solution]:
         """Return the floors, descending, that could do better with the time that is left."""
-        if self.budget.is_spent:
+        if self.shares.is_spent:
             return {}
         return {
             floor: entry.solution
@@ -336,8 +340,11 @@ class _Run:
         }
 
     def _work_in_threads(self, tasks: Sequence[Task]) -> None:
-        with ThreadPoolExecutor(self.budget.n_jobs) as pool:
-            jobs = [pool.submit(self._work, task) for task in tasks]
+        with ThreadPoolExecutor(self.shares.n_jobs) as pool:
+            # Without a limit of time, the low floors first: they are the hardest, and begun last
+            # they would leave a thread without work. With one they have what easy floors leave.
+            in_order = tasks if self.shares.budget.is_limited else tasks[::-1]
+            jobs = [pool.submit(self._work, task) for task in in_order]
             try:
                 for job in as_completed(jobs):
                     job.result()
@@ -354,7 +361,9 @@ class _Run:
                 before = self.entries.get(entry.floor)  # of an earlier round, which had less time
                 if before is None or not entry.solution.gap > before.solution.gap:
                     self.entries[entry.floor] = entry
-                self.budget.done += 1
-                self.tell(FrontierProgress(len(self.entries), self.total, entry, self.seconds))
+                self.shares.done += 1
+                done, seconds = len(self.entries), self.seconds
+                left = guess_left(done, self.total, seconds, self.shares.budget.left())
+                self.tell(FrontierProgress(done, self.total, entry, seconds, left))
             if self.stop.is_set() or entry.solution.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mossrules._common import Clock
+from mossrules.budget import SOON, Budget
 from mossrules.exceptions import NothingFound
 from mossrules.frontier.checkpoint import Checkpoint
 from mossrules.frontier.points import FrontierPoint
@@ -34,7 +35,7 @@ from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Outcome, Report, Solution, Status
 from mossrules.solver.search.floor_groups import FloorGroup, make_floor_groups, solve_floors
 
-__all__ = ["Budget", "Ledger", "Task", "Tasks", "share_bounds"]
+__all__ = ["FloorShares", "Ledger", "Task", "Tasks", "share_bounds"]
 
 # Parts of a complete frontier's range. The number is fixed: if it were that of the threads, results
 # would depend on them.
@@ -43,7 +44,6 @@ EACH_GROUP = 8  # floors on each rule that are solved in turn: fixed as well
 # Floors that a walk is taken to have left, when it asks for its share of the time: nobody knows how
 # many there will be.
 FLOORS_LEFT = 8
-LEAST_SECONDS = 1e-3  # for a floor that comes when the time is over: it takes what is at hand
 
 Task = Iterator[FrontierPoint]
 
@@ -79,10 +79,10 @@ class Ledger:
 
 
 @dataclass
-class Budget:
-    """Seconds for all floors together, and what each may have of them."""
+class FloorShares:
+    """The budget of all floors, and what each may have of it."""
 
-    clock: Clock
+    budget: Budget
     total: int | None  # floors of this round, if that is known beforehand
     n_jobs: int
     done: int = 0  # in this round
@@ -94,20 +94,18 @@ class Budget:
     @property
     def is_spent(self) -> bool:
         """Whether no time is left."""
-        return self.clock.left() <= 0.0
+        return self.budget.is_spent
 
-    def limit(self, limit: float | None, n_served: int = 1) -> float | None:
+    def limit(self, own: float | None, in_turn: int = 1) -> float | None:
         """Return the seconds for the next floor: its own limit, or its share if that is less.
 
-        The share is twice the equal one, so that what easy floors leave is not lost, or half of
-        what all floors have together that the same tree will serve.
+        It is an equal share of what is left. So many floors, this one included, wait for each other
+        in its task, however many threads there are: were they not counted, the first of the last
+        ones would take all.
         """
-        left = self.clock.left()
-        if left == float("inf"):
-            return limit
-        floors_left = FLOORS_LEFT if self.total is None else max(1, self.total - self.done)
-        share = left * min(1.0, max(2.0, n_served / 2) * self.n_jobs / floors_left)
-        return max(LEAST_SECONDS, share if limit is None else min(limit, share))
+        floors_left = FLOORS_LEFT if self.total is None else self.total - self.done
+        rounds = max(-(-floors_left // self.n_jobs), in_turn)
+        return self.budget.next_of(rounds).limit(own)
 
 
 Order = Callable[[Ledger], Iterator[int]]  # floors, each chosen by what is known of those before it
@@ -122,7 +120,7 @@ class Tasks:
     reason: str  # why this method
     options: Options
     reuse: bool
-    budget: Budget
+    shares: FloorShares
     store: Checkpoint | None
 
     def of(self, floors: Sequence[int], known: Mapping[int, Solution] | None = None) -> list[Task]:
@@ -131,9 +129,9 @@ class Tasks:
         `known` are solutions from an earlier try, to be bettered.
         """
         if not isinstance(floors, list):
-            return [self._in_turn(self._walk(part)) for part in _parts(floors)]
+            return [self._in_turn(self._walk(part), FLOORS_LEFT) for part in _parts(floors)]
         if not self.reuse:
-            return [self._in_turn(_listed([floor])) for floor in floors]
+            return [self._in_turn(_listed([floor]), 1) for floor in floors]
         if self.shares_trees and isinstance(self.problem, Problem):
             return [
                 self._solve_group(group) for group in make_floor_groups(self.problem, floors, known)
@@ -141,8 +139,8 @@ class Tasks:
         if self.are_grouped:
             starts = range(0, len(floors), EACH_GROUP)
             groups = [floors[start : start + EACH_GROUP] for start in starts]
-            return [self._in_turn(_listed(group), known) for group in groups]
-        return [self._in_turn(_listed(floors))]
+            return [self._in_turn(_listed(group), len(group), known) for group in groups]
+        return [self._in_turn(_listed(floors), len(floors))]
 
     @property
     def are_grouped(self) -> bool:
@@ -163,27 +161,42 @@ class Tasks:
 
     # --- one floor after the other --------------------------------------------------------------
 
-    def _in_turn(self, order: Order, known: Mapping[int, Solution] | None = None) -> Task:
-        """Solve floor after floor, with selections, bounds and cuts from those before."""
+    def _in_turn(
+        self, order: Order, count: int, known: Mapping[int, Solution] | None = None
+    ) -> Task:
+        """Solve floor after floor, with selections, bounds and cuts from those before.
+
+        There are about `count` of them, among which their time is shared.
+        """
         ledger, cuts = Ledger(dict(known or {})), CutPool()
-        for floor in order(ledger):
+        for place, floor in enumerate(order(ledger)):
             entry = self._stored(floor, cuts)
             if entry is None:
                 n_known = len(cuts)
-                entry = self._solve(floor, ledger, cuts)
+                limit = self.shares.limit(self.options.time_limit, max(1, count - place))
+                entry = self._solve(floor, limit, ledger, cuts)
                 self._keep(entry, cuts, n_known)
             ledger.add(floor, entry.solution)
             yield entry
 
-    def _solve(self, floor: int, ledger: Ledger, cuts: CutPool) -> FrontierPoint:
-        """Return the point at a floor: from what is known if that is enough, else by a search."""
+    def _solve(
+        self, floor: int, limit: float | None, ledger: Ledger, cuts: CutPool
+    ) -> FrontierPoint:
+        """Return the point at a floor: from what is known if that is enough, else by a search.
+
+        A floor that comes when the time is over is searched too: that gives it the selection of the
+        heuristics and the bound of the root, in milliseconds. Masters of the cutting plane take
+        longer, so there it has what other floors know.
+        """
         problem = self.problem.at(floor)
-        options = replace(self.options, time_limit=self.budget.limit(self.options.time_limit))
+        options = replace(self.options, time_limit=limit)
         if not self.reuse:
             ledger, cuts = Ledger(), CutPool()
         best, bound = ledger.best_at(floor), ledger.bound_at(floor)
         proven = ledger.proven(problem, floor, self.options.gap)
-        if best is not None and (proven or self.budget.is_spent):
+        if best is not None and (
+            proven or (self.shares.is_spent and self.method == "cutting-plane")
+        ):
             status = Status.OPTIMAL if proven else Status.TIME_LIMIT
             reason = "a selection from a higher floor and a bound from a lower one"
             report = Report("re-use", reason, 0.0, self.options.gap)
@@ -196,7 +209,21 @@ class Tasks:
         except NothingFound as reason:
             report = Report(self.method, str(reason), options.time_limit or 0.0, options.gap)
             solution = Solution.without_selection(report, bound, Status.TIME_LIMIT)
+        if solution.bound <= 0.0 and solution.status is Status.TIME_LIMIT:
+            without = self._bound_without_limits(floor)
+            solution = replace(solution, bound=min(solution.loss, without))
         return FrontierPoint(floor, solution)
+
+    def _bound_without_limits(self, floor: int) -> float:
+        """Return the root's bound on the loss where limits on the rules are left out.
+
+        Limits only take selections away, so it holds with them; a search within limits may have no
+        bound at all when its time is over.
+        """
+        if self.problem.constraints is None or self.method != "branch-and-bound":
+            return 0.0
+        free = self.problem.restricted((), None).at(floor)
+        return solve(free, self.method, replace(self.options, time_limit=SOON, gap=0.0)).bound
 
     def _walk(self, floors: Sequence[int]) -> Order:
         """Return the order of a walk upwards: each step to just above what the last one reached."""
@@ -204,7 +231,7 @@ class Tasks:
         def steps(ledger: Ledger) -> Iterator[int]:
             place = 0
             # One floor at least is solved, however little time there is.
-            while place < len(floors) and not (self.budget.is_spent and self.budget.done):
+            while place < len(floors) and not (self.shares.is_spent and self.shares.done):
                 yield floors[place]
                 solution = ledger.solutions[floors[place]]
                 if not solution.has_selection:  # nor is there one at any higher floor
@@ -225,7 +252,7 @@ class Tasks:
 
         def next_clock() -> Clock:
             n_left = len(group.floors) - len(clocks)
-            clocks.append(Clock(self.budget.limit(self.options.time_limit, n_left)))
+            clocks.append(Clock(self.shares.limit(self.options.time_limit, n_left)))
             return clocks[-1]
 
         outcomes = solve_floors(group, self.options, next_clock)
@@ -269,7 +296,7 @@ class Tasks:
         if solution.status is Status.HEURISTIC:  # which ends like that in or out of time
             limit = self.options.time_limit
             in_time = limit is None or solution.report.seconds < limit
-            return in_time and self.budget.clock.limit is None
+            return in_time and not self.shares.budget.is_limited
         return solution.status in (Status.OPTIMAL, Status.INFEASIBLE)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from mossrules import defaults
 from mossrules._common import check_choice, check_integer
 from mossrules._typing import IntArray
+from mossrules.budget import Budget, read_budget
 from mossrules.candidates.cut_points import read_cuts
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.enough_trees import LEAST_TREES
@@ -106,6 +107,7 @@ class Settings:
     solver: Method = "auto"
     gap: float = defaults.GAP
     time_limit: float | None = defaults.TIME_LIMIT
+    time_budget: float | None = None
     refit: bool = True
     constraints: Any = None
     near: ApprovedRules | None = None
@@ -129,6 +131,7 @@ class Settings:
             check_constraints(self.constraints)
         self.objective.check()
         self.options()
+        read_budget(self.time_budget)
 
     def options(self, gap: float | None = None, progress: Any = None) -> Options:
         """Return the options of a solve, with another gap where one is given."""
@@ -142,7 +145,8 @@ class Settings:
 
 # What finds the stability that "auto" stands for. It is handed in, as it cross-validates:
 # evaluation is a room above, and imports this one.
-FindStability = Callable[[Settings], float]
+FindStability = Callable[[Settings, Budget], float]
+AUTO_SHARE = 2 / 3  # of what is left of a fit's time: the final search has the rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +184,7 @@ class FittedRules:
         points: Points = defaults.FRONTIER_POINTS,
         gap: float = defaults.FRONTIER_GAP,
         *,
-        time_budget: float | None = None,
+        time_budget: float | Budget | None = None,
         verbose: bool = False,
         **record: Any,
     ) -> Frontier:
@@ -189,7 +193,7 @@ class FittedRules:
             points = tuple(read_shares(points).tolist())
         elif points != "complete":
             points = check_integer("points", points)
-        key = (points, gap, time_budget)
+        key = (points, gap, time_budget.seconds if isinstance(time_budget, Budget) else time_budget)
         if key in self.frontiers:
             return self.frontiers[key]
         frontier = self._solve(points, gap, time_budget=time_budget, verbose=verbose, **record)
@@ -375,9 +379,12 @@ def fit_rules(
     `choose_rules`.
     """
     tell = progress or (lambda _: None)
+    budget = read_budget(settings.time_budget)
     candidates = find_in_rows(rows, **settings.search)
     tell(candidates)
-    fitted = choose_rules(candidates, settings, find_stability=find_stability, watch=watch)
+    fitted = choose_rules(
+        candidates, settings, find_stability=find_stability, watch=watch, budget=budget
+    )
     tell(fitted.solution)
     return fitted
 
@@ -404,6 +411,7 @@ def choose_rules(
     problem: SelectionProblem | None = None,
     find_stability: FindStability | None = None,
     watch: Callable[[Snapshot], object] | None = None,
+    budget: Budget | None = None,
 ) -> FittedRules:
     """Choose rules of the stability asked for among candidates, and prove how good they are.
 
@@ -412,7 +420,9 @@ def choose_rules(
     problem : that of `build_problem` where it is known, at any floor
     find_stability : what finds the stability that "auto" stands for, from the settings
     watch : called with snapshots of the search
+    budget : what is left of the time of a fit; by default all of it
     """
+    budget = read_budget(settings.time_budget) if budget is None else budget
     problem = build_problem(candidates, settings) if problem is None else problem
     if problem is None:
         if settings.near is not None:
@@ -422,11 +432,13 @@ def choose_rules(
             )
         solution = settings.objective.null_solution(candidates)
     else:
-        settings = _with_stability(settings, find_stability)
+        settings = _with_stability(settings, find_stability, budget)
         problem = at_stability(problem, settings.stability)
         method = method_for(problem, settings.stability, settings.solver)
-        solution = solve(problem, method, settings.options(progress=watch))
-        _warn_of_limits(solution, settings.gap)
+        options = settings.options(progress=watch)
+        options = replace(options, time_limit=budget.limit(options.time_limit))
+        solution = solve(problem, method, options)
+        _warn_of_limits(solution, settings)
     rules = rule_set_of(candidates, problem, solution, settings)
     return FittedRules(settings, candidates, problem, solution, rules)
 
@@ -458,7 +470,9 @@ def solve_floors(
     return solve_frontier(problem, floors, settings.solver, options, **how)
 
 
-def _with_stability(settings: Settings, find_stability: FindStability | None) -> Settings:
+def _with_stability(
+    settings: Settings, find_stability: FindStability | None, budget: Budget
+) -> Settings:
     if settings.stability != AUTO:
         return settings
     if find_stability is None:
@@ -466,16 +480,17 @@ def _with_stability(settings: Settings, find_stability: FindStability | None) ->
             "stability is 'auto', which needs rows to cross-validate, and there are candidates "
             "only; use fit, or pass a share such as that of evaluation_.choose()."
         )
-    return settings.but(stability=find_stability(settings))
+    return settings.but(stability=find_stability(settings, budget.part(AUTO_SHARE)))
 
 
-def _warn_of_limits(solution: Solution, gap: float) -> None:
+def _warn_of_limits(solution: Solution, settings: Settings) -> None:
     if solution.status in (Status.OPTIMAL, Status.HEURISTIC):
         return
     warn_user(
         f"The search for rules ended ({solution.status.value}) after "
         f"{solution.report.seconds:.1f} s with a gap of {solution.gap:.2%} left, where "
-        f"{gap:.2%} was asked for; raise time_limit, or gap.",
+        f"{settings.gap:.2%} was asked for; raise "
+        f"{'time_limit' if settings.time_budget is None else 'time_budget'}, or gap.",
         SolveLimitWarning,
     )
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from mossrules._display import display_class
 from mossrules._frames import Backend, make_frame
+from mossrules.budget import left_out_in_words, stopped_in_words
 from mossrules.checkpoint import parse_document, refuse_damage
 from mossrules.exceptions import InvalidParameter
 from mossrules.model.export_text import one_line
@@ -38,6 +39,7 @@ SCHEMES = {
     "folds": "{part} of the rows",
 }
 PARTS = {1 / 3: "third", 1 / 2: "half", 2 / 3: "two thirds"}
+COUNTS = ("refits", "failed", "seed", "rows", "asked", "stopped")
 FEW_GROUPS = 10  # fewer than so many make few different refits
 NEARLY = 0.015  # groups differ in size, and a third of them is not exactly a third of the rows
 
@@ -163,6 +165,8 @@ class TrackRecord:
     n_rules: float  #: mean number of rules of a refit
     people_summary: PeopleSummary  #: what varies in predictions
     outcome: str | None = None  #: of classes, the one that is predicted
+    asked: int | None = None  #: refits that there were to be; with a `time_budget` some may lack
+    stopped: int = 0  #: refits whose search had no more time before its proof
     people_ranges: PeopleRanges | None = field(default=None, repr=False, compare=False)  #: of rows
 
     def __eq__(self, other: object) -> bool:
@@ -195,7 +199,16 @@ class TrackRecord:
             sentences.append(
                 f"Refits were asked to keep the {rules} too, so that {found} found says little."
             )
-        return sentences
+        return [*sentences, *self.cut_short]
+
+    @property
+    def cut_short(self) -> list[str]:
+        """What was cut short for lack of time, in sentences."""
+        late = [
+            left_out_in_words(self.asked or 0, self.refits + self.failed, "refit"),
+            stopped_in_words(self.stopped, self.refits, "searches of refits"),
+        ]
+        return [sentence for sentence in late if sentence is not None]
 
     # --- showing --------------------------------------------------------------------------------
 
@@ -305,6 +318,10 @@ class TrackRecord:
         """Return the record as JSON holds it: without the ranges of people."""
         content = asdict(replace(self, people_ranges=None))
         del content["people_ranges"]
+        if self.asked in (None, self.refits + self.failed):  # as before there was a `time_budget`
+            del content["asked"]
+        if not self.stopped:
+            del content["stopped"]
         strict: dict[str, Any] = _without_nan(content)
         return strict
 
@@ -323,7 +340,7 @@ class TrackRecord:
             "people_summary": PeopleSummary(
                 **_numbers(content["people_summary"], ("n", "threshold"))
             ),
-            **{name: int(content[name]) for name in ("refits", "failed", "seed", "rows")},
+            **{name: int(content[name]) for name in COUNTS if name in content},
         }
         record = cls(**{**content, **read})
         if any(not 0 <= each.found <= each.near <= record.refits for each in rules):

@@ -20,6 +20,7 @@ from mossrules import defaults
 from mossrules._deprecated import old_parameters
 from mossrules._provenance import provenance
 from mossrules.baselines.registry import BASELINES, baselines_like
+from mossrules.budget import Budget, read_budget
 from mossrules.candidates.rules import Rule, named_levels
 from mossrules.candidates.search import numbering_of
 from mossrules.data.groups import number_of, split_beside
@@ -38,7 +39,7 @@ from mossrules.display.report.data import (
 )
 from mossrules.display.report.record import SeenRows, record_for
 from mossrules.estimators import MossClassifier, MossRegressor
-from mossrules.evaluation import Evaluation, evaluate, evaluate_frontier
+from mossrules.evaluation import Evaluation, TrackRecord, evaluate, evaluate_frontier
 from mossrules.evaluation.agreement import Identity, key_of_each, keys
 from mossrules.evaluation.folds import Dealt, EvaluationProgress
 from mossrules.evaluation.frontier_evaluation import FrontierEvaluation, standard_error
@@ -50,7 +51,7 @@ from mossrules.model.events import events_sentence
 from mossrules.model.export_text import event_text, few_events, one_line
 from mossrules.model.values import Interval, sorted_labels, value_test
 from mossrules.progress import StageListener
-from mossrules.solver import Solution
+from mossrules.solver import Solution, Status
 
 __all__ = ["collect", "with_own"]
 
@@ -74,7 +75,9 @@ def collect(
     methods: Methods = "baselines",
     identity: Identity = defaults.IDENTITY,
     gap: float = defaults.FRONTIER_GAP,
+    fold_gap: float = defaults.FOLD_GAP,
     refits: int = 20,
+    time_budget: float | Budget | None = defaults.REPORT_SECONDS,
     title: str | None = None,
     made: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -101,9 +104,16 @@ def collect(
         a rule of the report counts as found in a fold where a rule reads the same.
     gap : float, default=0.01
         Largest optimality gap of each point.
+    fold_gap : float, default=0.05
+        Largest optimality gap of each rule set of a fold, as in `evaluate_frontier`.
     refits : int, default=20
         How often the analysis is repeated for the track record of the model's own rules, unless the
         model has one: see `MossRegressor.track_record`. 0 for none.
+    time_budget : float or None, default=60.0
+        Seconds for the report, which refits, points, folds and methods share; None for as many as
+        it takes. What does not fit in is cut short, and the page says so: searches end before their
+        proof, refits and folds of other methods are left out. Reading rows, growing trees and
+        methods of other packages are not interrupted, so a report of much data takes longer.
     title
         Title of the page.
     made : dict, optional
@@ -133,11 +143,15 @@ def collect(
             raise InvalidParameter(f"{name} is one value for each row of X; pass X and y as well.")
     say = progress or (lambda *_: None)
     started = datetime.now(UTC)
+    stages = _Stages.of(time_budget, rows=X is not None)
     told = {"sample_weight": sample_weight, "groups": groups}
-    record, not_repeated = record_for(model, X, y, refits=refits, say=say, n_jobs=n_jobs, **told)
+    how: dict[str, Any] = {"refits": refits, "time_budget": stages.next("refits"), "n_jobs": n_jobs}
+    record, not_repeated = record_for(model, X, y, say=say, **how, **told)
     own = replace(own, track_record=record)
     say("solving at stability targets", None, None)
-    frontier = with_own(model.frontier(read_shares(points, model.floor), gap), model.solution_)
+    shares = read_shares(points, model.floor)
+    solved = model.frontier(shares, gap, time_budget=stages.next("frontier"))
+    frontier = with_own(solved, model.solution_)
     if frontier.interrupted:
         raise KeyboardInterrupt  # folds would take longer, and the page would lack points
     every = [(each, _rule_set(model, own, each)) for each in _points(frontier, model.solution_)]
@@ -146,13 +160,13 @@ def collect(
     shown = [pair for pair in every if pair[1] is own or not pair[1].rare_levels]
     solutions, rule_sets = [each for each, _ in shown], [each for _, each in shown]
     evaluation: FrontierEvaluation | None = None
-    baselines: Sequence[BaselinePoint] = ()
+    comparison: Evaluation | None = None
     if X is not None and cv is not None:
         options = {"cv": cv, "n_jobs": n_jobs, "identity": identity, **told}
-        folds = _Folds(X, y, options, say)
-        shares = [frontier.share(point.stability) for point in solutions if point.stability > 0]
-        evaluation = folds.evaluate(model, shares or [1.0], gap)
-        baselines = folds.compare(model, methods, evaluation)
+        folds = _Folds(X, y, options, say, stages)
+        reached = [frontier.share(point.stability) for point in solutions if point.stability > 0]
+        evaluation = folds.evaluate(model, reached or [1.0], fold_gap)
+        comparison = folds.compare(model, methods)
     # Each rule once, in the order of the points: points refer to rules by position, as most rules
     # are in many points and their texts are long.
     rules = list(dict.fromkeys(rule for rule_set in rule_sets for rule in rule_set.rules))
@@ -178,7 +192,7 @@ def collect(
         chosen=solutions.index(model.solution_),
         knee=_position(frontier.knee(), solutions) if len(frontier) > 2 else None,
         target_summary=_target(model, own, X, y, seen),
-        baselines=baselines,
+        baselines=_baselines(comparison, evaluation),
         floor=model.floor,
         identity=identity,
         track_record=record,
@@ -187,8 +201,52 @@ def collect(
         repetitions=None if seen is None else seen.repetitions,
         rare_levels=tuple((name, json_label(level)) for name, level in own.rare_levels),
         left_out=len(every) - len(shown),
+        fold_gap=None if evaluation is None else evaluation.gap,
+        cut_short=_cut_short(model, record, frontier, evaluation, comparison),
     )
     return data if evaluation is None else _with_evaluation(data, evaluation, rule_sets)
+
+
+# Of the time of a report: refits take longest, and what a stage does not need the next ones have.
+WEIGHTS = {"refits": 4, "frontier": 3, "folds": 2, "methods": 3}
+KEPT = 0.1  # of the time, for what is not interrupted: the rules of all points, and the page
+
+
+@dataclass
+class _Stages:
+    """The time of a report, and the stages that are still to come."""
+
+    budget: Budget
+    to_come: dict[str, int]
+
+    @classmethod
+    def of(cls, time_budget: float | Budget | None, *, rows: bool) -> _Stages:
+        budget = read_budget(time_budget).part(1.0 - KEPT)
+        names = WEIGHTS if rows else ("frontier",)
+        return cls(budget, {name: WEIGHTS[name] for name in names})
+
+    def next(self, stage: str) -> Budget:
+        """Return the budget of a stage; a stage that is not planned has nothing to do."""
+        everything = sum(self.to_come.values())
+        return self.budget.part(self.to_come.pop(stage, 0) / max(1, everything))
+
+
+def _cut_short(
+    model: Moss,
+    record: TrackRecord | None,
+    frontier: Frontier,
+    evaluation: FrontierEvaluation | None,
+    comparison: Evaluation | None,
+) -> tuple[str, ...]:
+    """Return what was cut short for lack of time, in sentences."""
+    sentences = [frontier.cut_short]
+    if model.solution_.status is Status.TIME_LIMIT:
+        gap = f"{model.solution_.gap:.2%}"
+        sentences.insert(0, f"The rules of the model are proven to {gap} only: time was up.")
+    if record is not None:
+        sentences += record.cut_short
+    sentences += [each.cut_short for each in (evaluation, comparison) if each is not None]
+    return tuple(filter(None, sentences))
 
 
 def _rules_of(model: Any) -> RuleSet:
@@ -367,21 +425,22 @@ class _Folds:
     y: Any
     options: Mapping[str, Any]
     say: StageListener
+    stages: _Stages
 
     def evaluate(self, model: Moss, shares: Sequence[float], gap: float) -> FrontierEvaluation:
         """Return how well each point does on rows that its rules were not made from."""
         listen = self._listener("cross-validating the trade-off")
+        own = self.stages.next("folds")
+        how: dict[str, Any] = {"points": shares, "gap": gap, "time_budget": own}
         found: FrontierEvaluation = evaluate_frontier(
-            model, self.X, self.y, points=shares, gap=gap, progress=listen, **self.options
+            model, self.X, self.y, progress=listen, **how, **self.options
         )
         return found
 
-    def compare(
-        self, model: Moss, methods: Methods, evaluation: FrontierEvaluation
-    ) -> Sequence[BaselinePoint]:
+    def compare(self, model: Moss, methods: Methods) -> Evaluation | None:
         """Return how well other methods do on the folds that the trade-off was evaluated on."""
         if methods is None:
-            return ()
+            return None
         if not isinstance(methods, Mapping):
             if methods != "baselines":
                 raise InvalidParameter(
@@ -391,15 +450,22 @@ class _Folds:
         listen = self._listener("comparing with other methods")
         # The trade-off's folds go by the numbers that rows have for the source of its rules.
         same = Dealt(self.options["cv"], numbering_of(model.generator))
-        options = {**self.options, "cv": same}
-        comparison = evaluate(methods, self.X, self.y, progress=listen, **options)
-        return [_baseline(comparison, evaluation, name) for name in comparison.methods]
+        options = {**self.options, "cv": same, "time_budget": self.stages.next("methods")}
+        return evaluate(methods, self.X, self.y, progress=listen, **options)
 
     def _listener(self, stage: str) -> Callable[[EvaluationProgress], None]:
         def listen(state: EvaluationProgress) -> None:
             self.say(stage, state.done, state.total)
 
         return listen
+
+
+def _baselines(
+    comparison: Evaluation | None, evaluation: FrontierEvaluation | None
+) -> Sequence[BaselinePoint]:
+    if comparison is None or evaluation is None:
+        return ()
+    return [_baseline(comparison, evaluation, name) for name in comparison.methods]
 
 
 def _baseline(comparison: Evaluation, evaluation: FrontierEvaluation, name: str) -> BaselinePoint:

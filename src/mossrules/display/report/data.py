@@ -350,6 +350,8 @@ class ReportData:
     repetitions: int | None = None  #: rows that those with whole weights stand for; None without
     rare_levels: Sequence[tuple[str, Label]] = ()  #: of fewer than ten rows, named by the model
     left_out: int = 0  #: points of the trade-off whose rules name a level of a few rows
+    fold_gap: float | None = None  #: that searches on folds have to prove; None without folds
+    cut_short: Sequence[str] = ()  #: what there was no time for, in sentences
 
     def content(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
@@ -361,7 +363,7 @@ class ReportData:
             del fields["floor"]
         if fields["identity"] == "thresholds":
             del fields["identity"]
-        for name in ("left_out", "rare_levels"):
+        for name in ("left_out", "rare_levels", "cut_short", "fold_gap"):
             if not fields[name]:
                 del fields[name]
         beside = {name: fields.pop(name) for name in ("groups", "repetitions")}
@@ -374,7 +376,8 @@ class ReportData:
 
     def __repr__(self) -> str:
         folds = "" if self.folds is None else f", {self.folds} folds"
-        return f"ReportData({len(self.points)} points, {len(self.rules)} rules{folds})"
+        late = ", cut short for lack of time" if self.cut_short else ""
+        return f"ReportData({len(self.points)} points, {len(self.rules)} rules{folds}{late})"
 
 
 def json_label(label: Label) -> Label:

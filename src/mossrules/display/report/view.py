@@ -102,6 +102,8 @@ def make_view(content: Content) -> dict[str, Any]:
         "unused": [column for column in columns if not column["used"]],
         "min_rows": MIN_ROWS_SHOWN,
         "left_out": content.get("left_out", 0),
+        "cut_short": content.get("cut_short", ()),
+        "fold_gap": content.get("fold_gap"),
         "rare": _rare_levels(content),
     }
 
