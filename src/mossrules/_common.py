@@ -19,12 +19,14 @@ __all__ = [
     "Clock",
     "cached_property",
     "check_choice",
+    "check_flag",
     "check_integer",
     "check_listener",
     "check_number",
 ]
 
 Value = TypeVar("Value")
+TRUTHS = ("bool", "bool_")  # of Python and of NumPy, which is not loaded here
 LONG = 200  # bits of an integer that is longer than anyone would read
 
 
@@ -42,10 +44,11 @@ def check_integer(name: str, value: Any, *, minimum: int = 1, maximum: int | Non
 
 
 def _shown(value: Any) -> str:
-    """Return a value as it is written, but for integers of which Python writes no more."""
+    """Return a value as it is written, as far as one would read it."""
     if isinstance(value, int) and value.bit_length() > LONG:
-        return f"an integer of {value.bit_length():,} bits"
-    return repr(value)
+        return f"an integer of {value.bit_length():,} bits"  # Python writes no more of it
+    shown = " ".join(repr(value).split())
+    return shown if len(shown) <= LONG else f"{shown[:LONG]}..."
 
 
 def check_number(
@@ -67,9 +70,21 @@ def check_number(
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     """Refuse a value that is not among the choices."""
-    if not any(value is choice or value == choice for choice in choices):
+    if not any(value is choice or _equal(value, choice) for choice in choices):
         listed = ", ".join(map(repr, choices))
-        raise InvalidParameter(f"{name} is {value!r}; choose from {listed}.")
+        raise InvalidParameter(f"{name} is {_shown(value)}; choose from {listed}.")
+
+
+def _equal(value: object, choice: object) -> bool:
+    """Tell whether two values are the same; a comparison with an array gives no answer."""
+    same = value == choice
+    return type(same).__name__ in TRUTHS and bool(same)
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is not true or false."""
+    if type(value).__name__ not in TRUTHS:
+        raise InvalidParameter(f"{name} is {_shown(value)}; pass True or False.")
 
 
 def check_listener(listener: Any, record: str) -> None:

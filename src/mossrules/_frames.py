@@ -7,7 +7,8 @@ from typing import Any, Literal, get_args
 
 import narwhals as nw
 
-from mossrules.exceptions import InvalidParameter, MissingDependency
+from mossrules._common import check_choice
+from mossrules.exceptions import MissingDependency
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
@@ -15,8 +16,7 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 def make_frame(columns: dict[str, list[Any]], backend: Backend | None = None) -> Any:
     """Return a frame of the named library, or of the first one that is installed."""
-    if backend is not None and backend not in BACKENDS:
-        raise InvalidParameter(f"backend is {backend!r}; choose one of {', '.join(BACKENDS)}.")
+    check_choice("backend", backend, (None, *BACKENDS))
     choices = BACKENDS if backend is None else (backend,)
     # By narwhals, so that no frame library is needed or imported but the one that is asked for.
     columns = {_writable(name): list(map(_writable, values)) for name, values in columns.items()}

@@ -24,6 +24,7 @@ __all__ = [
     "MissingDependency",
     "MixedColumnWarning",
     "MossError",
+    "NotEnoughMemory",
     "NothingFound",
     "OutcomeWarning",
     "SolveLimitWarning",
@@ -34,8 +35,17 @@ __all__ = [
 PACKAGE = __name__.partition(".")[0]
 
 
+LONGEST = 1500  # characters of a sentence: names and values in it may be of any length
+
+
 class MossError(Exception):
-    """Base of every error that mossrules raises on purpose."""
+    """Base of every error that mossrules raises on purpose; its sentence is on one line."""
+
+    def __init__(self, sentence: str = "") -> None:
+        line = " ".join(str(sentence).splitlines())
+        if len(line) > LONGEST:
+            line = f"{line[: 2 * LONGEST // 3]} ... {line[-LONGEST // 3 :]}"
+        super().__init__(line)
 
 
 class InvalidTable(MossError, ValueError):
@@ -68,6 +78,10 @@ class MissingDependency(MossError, ImportError):
 
 class LicenceLimit(MossError):
     """A commercial solver has no licence for a problem of this size."""
+
+
+class NotEnoughMemory(MossError, MemoryError):
+    """There is not enough memory for what was passed."""
 
 
 class InfeasibleProblem(MossError, ValueError):

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mossrules._arrays import number_array
 from mossrules._common import cached_property
 from mossrules._compiled import njit
 from mossrules._typing import AnyArray, BitArray, BoolArray, FloatArray, IntArray
@@ -87,8 +88,10 @@ class Patterns:
         values, weights
             Of the rules, (m,), where their columns are not 0 and 1, and of the rows, (n,).
         """
-        active, y, counts = np.asarray(active), np.asarray(y), np.asarray(counts, dtype=np.int64)
-        weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
+        active, y = number_array("active", active), number_array("y", y)
+        counts = number_array("counts", counts).astype(np.int64)
+        weights = np.ones(y.shape[:1]) if weights is None else number_array("weights", weights)
+        weights = weights.astype(np.float64)
         if active.ndim != 2 or y.shape != active.shape[:1] or weights.shape != y.shape:
             raise InvalidParameter(
                 f"active has shape {active.shape}, y {y.shape} and weights {weights.shape}; they "
@@ -104,7 +107,10 @@ class Patterns:
         bits = pack_columns(rows, active.shape[1])
         if values is None:
             values = mean_targets(bits, positives, negatives)
-        return cls(bits, positives, negatives, np.asarray(values, dtype=np.float64), counts)
+        values = number_array("values", values).astype(np.float64)
+        if values.shape != counts.shape:
+            raise InvalidParameter(f"values has shape {values.shape} and counts {counts.shape}.")
+        return cls(bits, positives, negatives, values, counts)
 
     def __post_init__(self) -> None:
         weights = np.concatenate([self.positives, self.negatives])

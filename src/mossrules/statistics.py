@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mossrules._arrays import number_array
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 
@@ -66,8 +67,8 @@ class Statistics:
         counts
             Number of trees in which each rule appears, (m,).
         """
-        M, y = np.asarray(M, dtype=np.float64), np.asarray(y, dtype=np.float64)
-        counts = np.asarray(counts, dtype=np.int64)
+        M, y = number_array("M", M).astype(np.float64), number_array("y", y).astype(np.float64)
+        counts = number_array("counts", counts).astype(np.int64)
         if M.ndim != 2 or y.shape != M.shape[:1] or counts.shape != M.shape[1:]:
             raise InvalidParameter(
                 f"M has shape {M.shape}, y {y.shape} and counts {counts.shape}; they must be "

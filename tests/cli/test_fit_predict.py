@@ -1,4 +1,5 @@
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -91,7 +92,7 @@ def test_output_that_cannot_be_written_is_one_sentence(option, unbuffered):
     result = with_output(">/dev/full", option, PYTHONUNBUFFERED=unbuffered)
     assert result.returncode == 1
     assert result.stderr == (
-        "error: Reading or writing failed (No space left on device); check that it is permitted "
+        f"error: mossrules {option} failed (No space left on device); check that it is permitted "
         "and that there is room.\n"
     )
 
@@ -108,3 +109,52 @@ def test_output_that_no_one_reads_needs_no_words(tmp_path):
     assert with_output("", "predict", *paths).stdout == "prediction\n2.0\n"
     result = with_output(">&-", "predict", *paths)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("by\nzero"), AssertionError(), KeyError("x")])
+def test_what_nobody_foresaw_is_one_sentence_with_all_that_a_report_needs(
+    error, monkeypatch, capsys
+):
+    """The command, the error and its place, and where to send it; a variable shows the rest."""
+
+    def failing(*_):
+        raise error
+
+    monkeypatch.setattr(sys.modules["mossrules.cli.fit"], "scan_for_task", failing)
+    monkeypatch.setattr(sys, "argv", ["mossrules", "fit", "my rows.csv", "--target", "y"])
+    monkeypatch.delenv("MOSSRULES_TRACEBACK", raising=False)
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 1
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    assert said.startswith(
+        "error: mossrules fit 'my rows.csv' --target y failed in a way that nobody foresaw "
+        f"({type(error).__name__}: "
+    )
+    assert re.search(r", in cli/test_fit_predict.py, line \d+\)", said)
+    assert "Issues tab" in said
+    monkeypatch.setenv("MOSSRULES_TRACEBACK", "1")
+    with pytest.raises(type(error)):
+        cli.main()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_unbuffered_output_is_written_whole_or_refused(tmp_path):
+    """Python's own stream drops what the system does not take at once, as a full disc does."""
+    code = (
+        "import os, sys; from mossrules.__main__ import _complete\n"
+        "sys.stdout = _complete(sys.stdout)\n"
+        "real = os.write\n"
+        "sys.stdout.write('x' * 300_000 + '\\n')"
+    )
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)  # so that it takes 64 kB and no more
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", code], stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path
+    )
+    os.close(writer)
+    errors = process.communicate()[1]
+    os.close(reader)
+    assert process.returncode != 0
+    assert b"BlockingIOError" in errors

@@ -268,9 +268,12 @@ def test_too_little_memory_is_a_sentence(error, said, monkeypatch):
         raise error
 
     monkeypatch.setattr(sys.modules["mossrules.cli.fit"], "scan_for_task", exhausted)
+    monkeypatch.setattr(sys, "argv", ["mossrules", "fit", "rows.csv"])
     result = CliRunner().invoke(cli.app, ["fit", "rows.csv", "--target", "y"])
     assert result.exit_code == 1
-    assert result.stderr == f"error: There is not enough memory ({said}).\n"
+    assert (
+        result.stderr == f"error: There is not enough memory for mossrules fit rows.csv ({said}).\n"
+    )
 
 
 def test_a_sound_file_is_not_blamed_for_too_little_memory(tmp_path, monkeypatch):

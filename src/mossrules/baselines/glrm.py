@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mossrules import defaults
-from mossrules._common import check_integer, check_number
+from mossrules._common import check_flag, check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.baselines.base import (
     Baseline,
@@ -83,6 +83,7 @@ class GeneratedRules(Baseline):
         """Refuse parameters that cannot be, before any work."""
         super().check_parameters()
         check_number("length_price", self.length_price, minimum=0.0)
+        check_flag("refit", self.refit)
         check_integer("beam_width", self.beam_width)
         check_integer("max_length", self.max_length)
 

@@ -14,6 +14,7 @@ import numpy as np
 from mossrules import defaults
 from mossrules._common import check_number
 from mossrules._frames import Backend, make_frame
+from mossrules._refusals import names_input
 from mossrules.candidates.approved import ApprovedRules
 from mossrules.candidates.codes import EncodedTable, encode_table
 from mossrules.candidates.cut_points import Cuts, read_cuts
@@ -122,6 +123,7 @@ class Candidates:
         )
 
 
+@names_input("X")
 def find_candidates(
     X: Any,
     y: Any,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +18,7 @@ from typer.core import TyperGroup
 
 from mossrules import _late as late
 from mossrules._common import cached_property
+from mossrules._refusals import first_line, is_memory
 from mossrules._signals import ToldStatus, interrupted_by, stopped_status
 from mossrules._version import __version__
 from mossrules.cli._options import ARGUMENTS
@@ -32,7 +36,8 @@ from mossrules.exceptions import (
 
 __all__ = ["app", "main"]
 
-NO_THREAD = "can't start new thread"  # as Python says where there is no memory for one
+TRACEBACK = "MOSSRULES_TRACEBACK"  # set, it shows where what nobody foresaw happened
+LONGEST = 300  # characters of a command or of an error that are shown
 TOLD = (ColumnNameWarning, FewEventsWarning, MixedColumnWarning, OutcomeWarning, SolveLimitWarning)
 STYLES = {"error": "bold red", "stopped": "bold yellow", "warning": "bold yellow"}
 COMMANDS = "mossrules.commands"  # entry points of other distributions: functions, as commands here
@@ -80,13 +85,14 @@ class _Commands(TyperGroup):
             warnings.showwarning = _teller()
             try:
                 result = super().invoke(ctx)
+            except (MemoryError, RuntimeError) as error:
+                if not is_memory(error):
+                    raise
+                said = first_line(error.__cause__ or error)
+                _tell("error", f"There is not enough memory for {_this()} ({said}).")
+                raise typer.Exit(1) from None
             except MossError as error:
                 _tell("error", error)
-                raise typer.Exit(1) from None
-            except (MemoryError, RuntimeError) as error:
-                if isinstance(error, RuntimeError) and str(error) != NO_THREAD:
-                    raise
-                _tell("error", f"There is not enough memory ({_first(error)}).")
                 raise typer.Exit(1) from None
             except KeyboardInterrupt:
                 _tell("stopped", "interrupted before it was done.")
@@ -121,16 +127,29 @@ def _tell(kind: str, sentence: object) -> None:
     errors.print(Text.assemble((f"{kind}: ", STYLES[kind]), str(sentence)), soft_wrap=True)
 
 
-def _first(error: BaseException) -> str:
-    """Return what is said of an error, on one line."""
-    return " ".join(str(error).split()) or "an allocation failed"
-
-
 def _failed(error: OSError) -> str:
     """Return the sentence about something that the system did not do, such as to print."""
-    what = "Reading or writing" + (f" {error.filename}" if error.filename else "")
-    why = error.strerror or _first(error)
+    what = f"Reading or writing {error.filename}" if error.filename else _this()
+    why = error.strerror or first_line(error)
     return f"{what} failed ({why}); check that it is permitted and that there is room."
+
+
+def _unexpected(error: Exception) -> str:
+    """Return the sentence about what nobody foresaw, with all that a report of it needs."""
+    *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+    where = "/".join(Path(frame.f_code.co_filename).parts[-2:])
+    said = f"{type(error).__name__}: {first_line(error)[:LONGEST]}, in {where}, line {line}"
+    return (
+        f"{_this()} failed in a way that nobody foresaw ({said}), which is a mistake in mossrules "
+        "or below it; please report this line on the Issues tab of the repository, with what "
+        f"mossrules doctor prints, or set {TRACEBACK}=1 to see more."
+    )
+
+
+def _this() -> str:
+    """Return what was run, as it would be typed."""
+    words = shlex.join(["mossrules", *sys.argv[1:]])
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."
 
 
 app = typer.Typer(
@@ -158,6 +177,11 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno != errno.EPIPE:  # whoever reads no further knows it
             _tell("error", _failed(error))
+        sys.exit(1)
+    except Exception as error:  # whatever it is, a person at a terminal gets a sentence
+        if os.environ.get(TRACEBACK):
+            raise
+        _tell("error", _unexpected(error))
         sys.exit(1)
 
 

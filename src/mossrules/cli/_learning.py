@@ -318,7 +318,7 @@ def moss_parameters(moss: Moss, table: Columns | late.table.Table, file: File) -
 
 
 def _share_or_rows(number: float | None) -> float | None:
-    is_number = number is not None and number >= 1 and number == int(number)
+    is_number = number is not None and number >= 1 and float(number).is_integer()
     return int(number) if number is not None and is_number else number
 
 

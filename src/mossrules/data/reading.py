@@ -67,6 +67,9 @@ class Reading:
     def __post_init__(self) -> None:
         texts = {"na": _listed(self.na), "types": dict(self.types)}
         texts["dates"] = {name: _listed(parts) for name, parts in self.dates.items()}
+        for word in texts["na"]:
+            if not isinstance(word, str):
+                raise InvalidParameter(f"na has {word!r}; pass words, in quotes.")
         for name, value in texts.items():
             object.__setattr__(self, name, value)
         _check_choice("decimal", self.decimal, DECIMALS)
@@ -79,7 +82,8 @@ class Reading:
                 f"{self.point!r} is the decimal sign and stands between thousands; say both, and "
                 "another for one of them."
             )
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+        is_one = isinstance(self.delimiter, str) and len(self.delimiter) == 1
+        if self.delimiter is not None and (not is_one or self.delimiter in '"\r\n'):
             raise InvalidParameter(f"The delimiter is {self.delimiter!r}; pass one character.")
         _check_encoding(self.encoding)
         check_parts(self.parts)
@@ -242,7 +246,7 @@ def _listed(words: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _check_choice(name: str, value: str | None, choices: Iterable[str]) -> None:
-    if value is not None and value not in choices:
+    if value is not None and not (isinstance(value, str) and value in choices):
         listed = ", ".join(map(repr, choices))
         raise InvalidParameter(f"{name} has {value!r}; choose from {listed}.")
 

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mossrules._refusals import names_input
 from mossrules._typing import AnyArray, FloatArray
 from mossrules.budget import read_budget
 from mossrules.constraints.compile import check_constraints, required_rules
@@ -266,6 +267,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
 
     rules_: RuleSet
 
+    @names_input("X")
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find rules and choose among them.
 
@@ -316,6 +318,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         """
         return self._fit_candidates(candidates, target, rows)
 
+    @names_input("X")
     @by_partition
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row; bit for bit that of `rules_`.
@@ -325,6 +328,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]  # skl
         table = self._features(X)  # which refuses a model that is not fitted
         return self.rules_.predict(table)
 
+    @names_input("X")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R2 of the predictions; `y` and weights may be columns of X, as in `fit`."""
         X = scan_if_path(X, reading=self._reading)
@@ -356,6 +360,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
     _is_member = False  # of a model of several classes
     _events: Events | None = None  # of weighted rows
 
+    @names_input("X")
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Find rules and choose among them; with more than two classes, for each class.
 
@@ -500,6 +505,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         check_is_fitted(self)
         return self._place
 
+    @names_input("X")
     @by_partition
     def decision_function(self, X: Any) -> FloatArray:
         """Return log-odds of the second class (rows,), or of each of several (rows, classes).
@@ -513,6 +519,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         """Return sums that are above 0 for the outcome as such for the second class."""
         return totals if totals.ndim == 2 or self._place == 1 else -totals
 
+    @names_input("X")
     @by_partition
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, in the order of `classes_`: (rows, classes)."""
@@ -520,6 +527,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         chances = self.rules_.predict_proba(table)
         return chances if self._has_members or self._place == 1 else chances[:, ::-1]
 
+    @names_input("X")
     @by_partition
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row."""
@@ -527,6 +535,7 @@ class RuleClassifier(ClassifierMixin, RuleEstimator):  # type: ignore[misc]  # s
         codes = (totals > 0).astype(np.int64) if totals.ndim == 1 else totals.argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
+    @names_input("X")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows classified right; `y` and weights may be columns of X."""
         X = scan_if_path(X, reading=self._reading)

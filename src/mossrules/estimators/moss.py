@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import fields, replace
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -23,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules import defaults
 from mossrules._display import model_html, write_report
 from mossrules._files import check_outputs
+from mossrules._refusals import names_input
 from mossrules.budget import Budget
 from mossrules.candidates.search import numbering_of
 from mossrules.data.files import find_files
@@ -31,7 +33,7 @@ from mossrules.estimators.base import RuleEstimator, RuleRegressor, approved_by
 from mossrules.evaluation.folds import split_rows
 from mossrules.evaluation.track_record import track_record
 from mossrules.evaluation.trade_off import cross_validate
-from mossrules.exceptions import SolveLimitWarning, warn_user
+from mossrules.exceptions import InvalidParameter, SolveLimitWarning, warn_user
 from mossrules.learning.fit import FittedRules, Settings, choose_rules, fit_rules
 from mossrules.learning.near import check_near
 from mossrules.learning.objective import Directions, Intercept, Objective, Shrinkage
@@ -165,6 +167,9 @@ class MossEstimator(RuleEstimator):
 
     def check_parameters(self) -> None:
         """Refuse parameters that cannot be, before any work."""
+        if not isinstance(self.verbose, Integral):
+            kind = type(self.verbose).__name__
+            raise InvalidParameter(f"verbose is of type {kind}; pass 0, 1 or 2.")
         check_near(self.near, self.keep, self.floor, classifies=is_classifier(self))
         self.settings().check()
 
@@ -240,6 +245,7 @@ class MossEstimator(RuleEstimator):
 
     # --- the trade-off --------------------------------------------------------------------------
 
+    @names_input("self")
     def frontier(
         self,
         points: int | Iterable[float] | Literal["complete"] = defaults.FRONTIER_POINTS,
@@ -278,6 +284,7 @@ class MossEstimator(RuleEstimator):
             watch=self._watch,
         )
 
+    @names_input("self")
     def near_frontier(
         self,
         gap: float | None = None,
@@ -323,6 +330,7 @@ class MossEstimator(RuleEstimator):
             check_is_fitted(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    @names_input("self")
     def select(
         self,
         *,
@@ -368,6 +376,7 @@ class MossEstimator(RuleEstimator):
 
     # --- repeating the analysis -----------------------------------------------------------------
 
+    @names_input("X")
     def track_record(self, X: Any, y: Any, refits: int = 100, **how: Any) -> Any:
         """Repeat the analysis on parts of the rows, to see which rules come back, and what varies.
 
@@ -431,6 +440,7 @@ class MossEstimator(RuleEstimator):
 
     # --- showing --------------------------------------------------------------------------------
 
+    @names_input("path")
     def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None, **how: Any) -> Any:
         """Write the interactive report: a page for any browser to choose a point of the trade-off.
 

@@ -17,6 +17,7 @@ from typing import Any, get_args
 import numpy as np
 
 from mossrules._common import Clock, check_choice, check_integer, check_listener
+from mossrules._refusals import is_from_files, names_input
 from mossrules._typing import AnyArray, FloatArray, IntArray
 from mossrules.budget import Budget, read_budget
 from mossrules.candidates.search import resolve_seed
@@ -63,6 +64,7 @@ FEWEST_FITS = 2  # that can be compared
 LARGEST_SEED = 2**31  # scikit-learn takes no larger ones
 
 
+@names_input("X")
 def assess(
     methods: Mapping[str, Any],
     X: Any,
@@ -278,6 +280,8 @@ class _Work:
                     stopped.append(number)
                 result = fit(model, train, test, seconds)
             except FAILURES as failure:
+                if is_from_files(failure):
+                    raise
                 result = f"{type(failure).__name__}: {' '.join(str(failure).split())}"
             steps.tell(method.name, number)
             return result

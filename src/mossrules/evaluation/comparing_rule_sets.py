@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mossrules._common import check_number
+from mossrules._refusals import names_input
 from mossrules._typing import FloatArray
 from mossrules.data.columns import Label
 from mossrules.evaluation.agreement import SAME_ROWS, Agreement, key_of_each
@@ -35,6 +36,7 @@ EFFECT_CHANGE = 0.2  # of the old effect: a larger change is told
 ROUNDING = 1e-12
 
 
+@names_input("old")
 def compare_rule_sets(
     old: Any,
     new: Any,

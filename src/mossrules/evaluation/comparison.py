@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 from mossrules import defaults
 from mossrules._common import check_choice, check_listener
 from mossrules._deprecated import old_parameters
+from mossrules._refusals import names_input
 from mossrules._typing import IntArray
 from mossrules.budget import Budget, read_budget
 from mossrules.data.chunks import resolve_n_jobs
@@ -44,6 +45,7 @@ Engine = Literal["threads", "dask"]
 FEWEST_FOLDS = 2  # recurrence is between folds
 
 
+@names_input("X")
 @old_parameters({"learners": "methods"})
 def evaluate(
     methods: Mapping[str, Any],

@@ -18,9 +18,11 @@ from sklearn.base import is_classifier
 
 from mossrules._common import check_choice
 from mossrules._frames import Backend, make_frame
+from mossrules._refusals import names_input
 from mossrules._typing import FloatArray, IntArray
 from mossrules.candidates.cuts import shortest_between
 from mossrules.checkpoint import parse_document, read_count, read_number, refuse_damage, strict_json
+from mossrules.evaluation.methods import check_estimator
 from mossrules.evaluation.parts import (
     Parts,
     check_confidence,
@@ -176,6 +178,7 @@ def _predict(model: Any, X: Any) -> FloatArray:
 # --- making them ----------------------------------------------------------------------------------
 
 
+@names_input("X")
 def prediction_intervals(
     estimator: Any,
     X: Any,
@@ -244,6 +247,7 @@ def prediction_intervals(
     >>> round(intervals.guarantee, 3)
     0.782
     """
+    check_estimator("estimator", estimator)
     if is_classifier(estimator):
         raise InvalidParameter(
             "estimator is a classifier, whose predictions are probabilities; call performance, "

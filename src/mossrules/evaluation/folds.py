@@ -88,14 +88,14 @@ def split_rows(
         folds = _number_of_folds(folds, len(rows.target), of_rows, fewer=fewer)
         target = strata(rows) if stratify else None
         return splits_of(deal(folds, len(rows.target), of_rows, target))
-    if hasattr(cv, "split") and not isinstance(cv, str):  # which text has too
+    if hasattr(cv, "split") and not isinstance(cv, str | bytes):  # which text has too
         # Splitters ask X for its number of rows; columns of ours they might not be able to read.
         with warnings.catch_warnings():
             # Most splitters ignore groups; whether they divide any is looked at below.
             warnings.filterwarnings("ignore", "The groups parameter is ignored")
             codes = rows.groups if groups is None else groups
             cv = list(cv.split(np.empty((len(rows.given), 0)), rows.given, codes))
-    if isinstance(cv, str) or not isinstance(cv, Iterable):
+    if isinstance(cv, str | bytes) or not isinstance(cv, Iterable):
         raise InvalidParameter(
             f"cv is {cv!r}; pass a number of folds, a splitter of scikit-learn, or pairs of "
             "training and test rows."

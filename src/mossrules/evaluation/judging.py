@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from mossrules._refusals import names_input
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.data.columns import Label
 from mossrules.data.labels import python_label
@@ -43,6 +44,7 @@ POINTS = 10  # of a calibration curve
 BINS = 20  # of a histogram
 
 
+@names_input("X")
 def performance(
     model: Any,
     X: Any,

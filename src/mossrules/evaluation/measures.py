@@ -14,6 +14,7 @@ import numpy as np
 
 from mossrules import defaults
 from mossrules._common import check_choice, check_number
+from mossrules._refusals import names_input
 from mossrules._typing import AnyArray, IntArray
 from mossrules.evaluation.agreement import (
     ROUNDING,
@@ -45,6 +46,7 @@ __all__ = [
 # --- two rule sets --------------------------------------------------------------------------------
 
 
+@names_input("a")
 def dice(
     a: Rules,
     b: Rules,
@@ -83,6 +85,7 @@ def dice(
     return _similarity("dice", [a, b], identity=identity, X=X, overlap=overlap)
 
 
+@names_input("a")
 def jaccard(
     a: Rules,
     b: Rules,
@@ -106,6 +109,7 @@ def jaccard(
     return _similarity("jaccard", [a, b], identity=identity, X=X, overlap=overlap)
 
 
+@names_input("a")
 def ochiai(
     a: Rules,
     b: Rules,
@@ -129,6 +133,7 @@ def ochiai(
     return _similarity("ochiai", [a, b], identity=identity, X=X, overlap=overlap)
 
 
+@names_input("a")
 def pog(
     a: Rules,
     b: Rules,
@@ -207,6 +212,7 @@ def empirical_stability(
     )
 
 
+@names_input("rule_sets")
 def nogueira(
     rule_sets: Iterable[Rules] | AnyArray,
     n_candidates: int | None = None,

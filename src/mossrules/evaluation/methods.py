@@ -29,6 +29,7 @@ from sklearn.metrics import (
 )
 
 from mossrules._common import cached_property
+from mossrules._refusals import is_from_files
 from mossrules._typing import AnyArray, BoolArray, FloatArray, IntArray
 from mossrules.budget import Budget
 from mossrules.candidates.cut_points import for_parts
@@ -50,6 +51,7 @@ __all__ = [
     "Fold",
     "Method",
     "Source",
+    "check_estimator",
     "check_outcomes",
     "check_prepare",
     "expect_part",
@@ -69,6 +71,17 @@ __all__ = [
 FAILURES = (
     MossError, ValueError, TypeError, ArithmeticError, LookupError, RuntimeError, MemoryError,
 )  # fmt: skip
+
+
+def check_estimator(name: str, value: Any) -> None:
+    """Refuse what cannot be fitted."""
+    if not hasattr(value, "fit") or isinstance(value, type):
+        kind = type(value).__name__
+        raise UnsupportedType(
+            f"{name} is of type {kind}; pass an estimator, such as MossRegressor()."
+        )
+
+
 EXACT = ("auto", "branch-and-bound")  # solvers of MOSS whose kernels take long to compile
 IRRELEVANT = ("n_jobs", "verbose")  # parameters on which no result depends
 
@@ -314,6 +327,8 @@ class Fold:
         try:
             return self._evaluate(method, budget)
         except FAILURES as failure:
+            if is_from_files(failure):
+                raise
             return MethodFold(
                 method=method.name,
                 fold=self.number,

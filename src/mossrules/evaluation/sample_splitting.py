@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from mossrules._refusals import names_input
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.data.labels import python_label
 from mossrules.evaluation.effects import INTERCEPT, RuleEffect, SplitEffects
@@ -42,6 +43,7 @@ SEPARATES = "separates the classes on the second part: no finite effect fits bes
 ALONE = "rests on a single row or group of the second part: no interval"
 
 
+@names_input("X")
 def split_effects(
     estimator: Any,
     X: Any,

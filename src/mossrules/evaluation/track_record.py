@@ -25,13 +25,14 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from mossrules._common import check_choice, check_integer, check_number
+from mossrules._refusals import is_from_files, is_memory, names_input
 from mossrules.budget import Budget, read_budget
 from mossrules.candidates.search import numbering_of, resolve_seed
 from mossrules.data.chunks import resolve_n_jobs
 from mossrules.data.columns import Label
 from mossrules.data.rows import read_rows
 from mossrules.evaluation.folds import FoldRun, Listener
-from mossrules.evaluation.methods import FAILURES
+from mossrules.evaluation.methods import FAILURES, check_estimator
 from mossrules.evaluation.refit_file import RefitFile
 from mossrules.evaluation.refit_measures import Asked, OutcomeRefits, People
 from mossrules.evaluation.refits import SHARE, Scheme, refit_splits, spread_factor
@@ -48,6 +49,7 @@ LARGEST_SEED = 2**32 - 2**20  # so that one for each refit is left
 Records = TrackRecord | dict[Label, TrackRecord]
 
 
+@names_input("X")
 def track_record(
     model: Any,
     X: Any,
@@ -125,6 +127,7 @@ def track_record(
         raise InvalidParameter(f"share is {share!r}; pass a share of the rows between 0 and 1.")
     if check_number("confidence", confidence) >= 1:
         raise InvalidParameter(f"confidence is {confidence!r}; pass a number between 0 and 1.")
+    check_estimator("model", model)
     classes = is_classifier(model)
     threshold = _read_threshold(threshold, of_classes=classes)
     budget = read_budget(time_budget)
@@ -186,6 +189,9 @@ def _one(
                 # With more time another run may do better than one whose share was over.
                 in_time = not run.budget.is_limited
         except FAILURES as failure:
+            # What the system lacks now may be there when the run is resumed: it is no result.
+            if is_memory(failure) or is_from_files(failure):
+                raise
             known = f"{type(failure).__name__}: {' '.join(str(failure).split())}"
         if file is not None and in_time:
             file.add(number, known)

@@ -13,6 +13,7 @@ from typing import Any
 from mossrules import defaults
 from mossrules._common import cached_property, check_listener, check_number
 from mossrules._deprecated import old_parameters
+from mossrules._refusals import names_input
 from mossrules._typing import FloatArray
 from mossrules.budget import Budget, read_budget
 from mossrules.candidates.rules import Rule
@@ -40,6 +41,7 @@ __all__ = ["cross_validate", "evaluate_frontier"]
 
 
 @old_parameters({"time_limit": "time_budget"})
+@names_input("X")
 def evaluate_frontier(
     estimator: Any,
     X: Any,

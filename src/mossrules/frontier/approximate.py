@@ -12,6 +12,7 @@ import numpy as np
 
 from mossrules import defaults
 from mossrules._common import Clock, check_integer
+from mossrules._refusals import names_input
 from mossrules._typing import FloatArray
 from mossrules.budget import read_budget
 from mossrules.exceptions import InvalidParameter
@@ -27,6 +28,7 @@ from mossrules.solver.result import Report, Solution, Status
 __all__ = ["approximate_frontier", "excess_loss"]
 
 
+@names_input("problem")
 def approximate_frontier(
     problem: Problem,
     points: int = defaults.FRONTIER_POINTS,

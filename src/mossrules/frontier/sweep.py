@@ -17,6 +17,7 @@ import numpy as np
 from mossrules import defaults
 from mossrules._common import check_choice, check_integer, check_listener
 from mossrules._deprecated import old_parameters
+from mossrules._refusals import names_input
 from mossrules._typing import IntArray
 from mossrules.budget import Budget, read_budget
 from mossrules.data.chunks import resolve_n_jobs
@@ -75,6 +76,7 @@ class FrontierProgress:
 Listener = Callable[[FrontierProgress], object]
 
 
+@names_input("problem")
 @old_parameters({"least": "min_stability", "most": "max_stability"})
 def solve_frontier(
     problem: SelectionProblem,
@@ -172,6 +174,7 @@ def solve_frontier(
 # --- floors ---------------------------------------------------------------------------------------
 
 
+@names_input("counts")
 def epsilon_sequence(counts: IntArray, max_rules: int, floor: FloorKind = "sum") -> IntArray:
     """Return floors that differ in what they allow, descending, from the largest stability on.
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import numpy as np
 
 from mossrules import defaults
-from mossrules._common import check_choice, check_integer
+from mossrules._common import check_choice, check_flag, check_integer, check_number
+from mossrules._refusals import names_input
 from mossrules._typing import IntArray
 from mossrules.budget import Budget, read_budget
 from mossrules.candidates.cut_points import read_cuts
@@ -119,13 +120,16 @@ class Settings:
     def check(self) -> None:
         """Refuse settings that cannot be, before any work."""
         check_integer("max_rules", self.max_rules)
+        check_flag("inner_nodes", self.search.get("inner_nodes", False))
         check_choice("floor", self.floor, get_args(FloorKind))
         check_stability(self.stability, self.floor)
         check_choice("ties", self.ties, get_args(Ties))
         check_choice("solver", self.solver, get_args(Method))
         if "cuts" in self.search:
             read_cuts(cuts_in_file(self.search["cuts"]))
-        if isinstance(self.gamma, str) and self.gamma != "auto":
+        if not isinstance(self.gamma, str):
+            check_number("gamma", self.gamma)
+        elif self.gamma != "auto":
             raise InvalidParameter(f"gamma is {self.gamma!r}; pass a positive number or 'auto'.")
         if self.constraints is not None:
             check_constraints(self.constraints)
@@ -267,6 +271,7 @@ class FittedRules:
 # --- candidates -----------------------------------------------------------------------------------
 
 
+@names_input("X")
 def candidates_for(
     X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **parameters: Any
 ) -> Candidates:

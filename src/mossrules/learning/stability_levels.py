@@ -81,7 +81,9 @@ def count_untied(counts: IntArray, max_rules: int) -> int:
 
 def default_stability(floor: FloorKind) -> Stability:
     """Return the target where none is given: a tenth of the sum would ask for next to nothing."""
-    target: Stability = defaults.PAPER["stability"] if floor == "sum" else defaults.STABILITY
+    target: Stability = defaults.STABILITY
+    if isinstance(floor, str) and floor == "sum":  # what else it may be is checked later
+        target = defaults.PAPER["stability"]
     return target
 
 

@@ -150,6 +150,8 @@ def classes_to_python(by_class: Mapping[Label, RuleSet], name: str, minimum: flo
 
 def _check_name(name: str) -> None:
     """Refuse what cannot be the name of a function, or would hide what the function calls."""
+    if not isinstance(name, str):
+        raise InvalidParameter(f"name is of type {type(name).__name__}; pass text.")
     if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
         raise InvalidParameter(
             f"name is {name!r}; pass an identifier that is not a word of Python itself."

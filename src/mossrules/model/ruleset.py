@@ -15,6 +15,7 @@ import numpy as np
 
 from mossrules._common import check_number
 from mossrules._frames import Backend, make_frame
+from mossrules._refusals import names_input
 from mossrules._typing import AnyArray, BoolArray, FloatArray
 from mossrules.candidates.cuts import BinnedColumn, Binning
 from mossrules.candidates.rules import Condition, Rule, named_levels
@@ -272,6 +273,7 @@ class RuleSet:
 
     # --- predictions ----------------------------------------------------------------------------
 
+    @names_input("X")
     def predict(self, X: Any) -> FloatArray:
         """Return the prediction for each row of a table; with the link "logit", the probability.
 
@@ -281,6 +283,7 @@ class RuleSet:
         """
         return np.asarray(inverse_link(self.link, self.decision_function(X)), dtype=np.float64)
 
+    @names_input("X")
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities that the outcome does not occur, and that it does: (rows, 2)."""
         if self.link != "logit":
@@ -288,6 +291,7 @@ class RuleSet:
         probability = self.predict(X)
         return np.column_stack([1.0 - probability, probability])
 
+    @names_input("X")
     def decision_function(self, X: Any) -> FloatArray:
         """Return the intercept plus the weights of the rules that hold, for each row of a table.
 
@@ -303,10 +307,12 @@ class RuleSet:
                 np.add(part, weight, out=part, where=where)
         return totals
 
+    @names_input("X")
     def holds(self, X: Any) -> BoolArray:
         """Return for each row of a table and each rule whether it holds there: (rows, rules)."""
         return self._holds(used_columns(X, self.binning, self.columns))
 
+    @names_input("row")
     def explain(self, row: Any, *, threshold: float = 0.5) -> Explanation:
         """Return which rules hold for one row, and the effect of each on its prediction.
 
@@ -328,6 +334,7 @@ class RuleSet:
             threshold=check_number("threshold", threshold, minimum=0.0),
         )
 
+    @names_input("self")
     def thresholds(self, *miss_costs: float, backend: Backend | None = None) -> Any:
         """Return thresholds of the probability, and how well each works on training rows.
 
@@ -420,6 +427,7 @@ class RuleSet:
         return to_json(self)
 
     @classmethod
+    @names_input("cls")
     def from_json(cls, text: str | bytes) -> RuleSet:
         """Return the rule set of a text that `to_json` wrote.
 
@@ -427,6 +435,7 @@ class RuleSet:
         """
         return from_json(cls, text)
 
+    @names_input("self")
     def to_sql(
         self,
         table: str | Sequence[str] | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 
 from mossrules._files import refuse_pipe
 from mossrules._frames import Backend, make_frame
+from mossrules._refusals import names_input
 from mossrules._typing import FloatArray
 from mossrules.data.columns import Label
 from mossrules.data.reading import Reading
@@ -77,10 +78,12 @@ class RuleSets(Mapping[Label, RuleSet]):
 
     # --- predictions ----------------------------------------------------------------------------
 
+    @names_input("X")
     def decision_function(self, X: Any) -> FloatArray:
         """Return the log-odds of each class against all others: (rows, classes)."""
         return np.column_stack([ruleset.decision_function(X) for ruleset in self.values()])
 
+    @names_input("X")
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class: (rows, classes), each row adding up to 1."""
         # Divided by their sum, not a softmax of log-odds: each class is fitted and calibrated

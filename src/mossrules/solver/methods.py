@@ -7,6 +7,7 @@ from typing import Any, get_args
 import numpy as np
 
 from mossrules._common import check_number
+from mossrules._refusals import names_input
 from mossrules._typing import IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.approximate.coordinate_descent import solve_by_coordinate_descent
@@ -24,6 +25,7 @@ from mossrules.solver.search.logistic import solve_logistic_by_branch_and_bound
 __all__ = ["solve"]
 
 
+@names_input("problem")
 def solve(
     problem: SelectionProblem,
     method: Method = "auto",

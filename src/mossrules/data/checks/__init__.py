@@ -14,6 +14,7 @@ import numpy as np
 
 from mossrules import defaults
 from mossrules._common import check_integer
+from mossrules._refusals import names_input
 from mossrules.data.checks.findings import ColumnCheck, Finding, Severity, TableCheck
 from mossrules.data.checks.names import drop
 from mossrules.data.checks.number_columns import check_numbers
@@ -39,6 +40,7 @@ TAKEN_FOR = {
 }
 
 
+@names_input("X")
 def check(
     X: Any,
     y: Any = None,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from mossrules._files import refuse_pipe
+from mossrules._refusals import names_input
 from mossrules.data.columns import Kind
 from mossrules.data.files.date_columns import dates_in_columns, dates_in_table
 from mossrules.data.files.delimited import read_csv, scan_csv
@@ -36,6 +37,7 @@ __all__ = [
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
+SHOWN = 300  # characters of a path
 TEXT = (".csv", ".tsv")
 PARQUET = (".parquet", ".pq")
 # What can be said of files of each format; types, dates and words for missing of all.
@@ -46,8 +48,9 @@ NOT_OF = {
 }
 
 
+@names_input("path")
 def read_file(
-    path: Path,
+    path: str | os.PathLike[str],
     *,
     only: Collection[str] | None = None,
     drop: Collection[str] = (),
@@ -107,6 +110,7 @@ def read_file(
     ...     read_file(path, drop=["id"], decimal=",", na="-9", dates={"born": "age@2025-01-01"})
     {'born_age': array([34., 25.]), 'dose': array([0.5, nan])}
     """
+    path = Path(path)
     suffix = _suffix(path)
     whole = _reading_for([path], suffix, reading, said)
     selection = ColumnSelection(path, only, drop, required, {**whole.kinds, **(kinds or {})}, whole)
@@ -114,6 +118,7 @@ def read_file(
     return FileColumns(dates_in_columns(columns, whole, only), whole)
 
 
+@names_input("paths")
 def scan_files(
     paths: Paths,
     *,
@@ -258,7 +263,9 @@ def _suffix(path: Path) -> str:
     try:
         is_there = path.exists()
     except OSError as reason:  # a name that is too long, say
-        raise InvalidFile(f"There is no such file ({reason.strerror}); check the path.") from reason
+        raise InvalidFile(
+            f"{str(path)[:SHOWN]} cannot be read ({reason.strerror}); check the path."
+        ) from reason
     if not is_there:
         raise InvalidFile(f"{path} does not exist; check the path.")
     if path.is_dir():

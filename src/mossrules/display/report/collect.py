@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from mossrules import defaults
 from mossrules._deprecated import old_parameters
 from mossrules._provenance import provenance
+from mossrules._refusals import names_input
 from mossrules.baselines.registry import BASELINES, baselines_like
 from mossrules.budget import Budget, read_budget
 from mossrules.candidates.rules import Rule, named_levels
@@ -62,6 +63,7 @@ SQL_TABLE = "data"
 SCORES = {"identity": "R2", "logit": "share of log-loss explained"}
 
 
+@names_input("X")
 @old_parameters({"learners": "methods"})
 def collect(
     model: Moss,

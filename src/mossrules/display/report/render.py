@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mossrules._files import write_file
+from mossrules._refusals import names_input
 from mossrules.display.report.collect import with_own
 from mossrules.display.report.data import CertificateSummary
 from mossrules.display.report.numbers import number, odds_ratio, percent
@@ -99,6 +100,7 @@ def writable(page: str) -> str:
     return page.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+@names_input("path")
 def write_report(path: str | os.PathLike[str], data: Content) -> None:
     """Write the page of a report to a file, whole or not at all.
 

@@ -15,6 +15,7 @@ from importlib import import_module
 
 import numpy as np
 
+from mossrules._arrays import number_array
 from mossrules._typing import BoolArray, FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter, MossError
 
@@ -51,8 +52,8 @@ class LinearConstraints:
     groups: BoolArray = field(default_factory=lambda: np.empty((0, 0), dtype=bool))
 
     def __post_init__(self) -> None:
-        A, b = np.asarray(self.A, dtype=np.float64), np.asarray(self.b, dtype=np.float64)
-        groups = np.asarray(self.groups, dtype=bool)
+        A, b = (number_array(name, getattr(self, name)).astype(np.float64) for name in "Ab")
+        groups = number_array("groups", self.groups).astype(bool)
         if A.ndim != 2 or b.shape != A.shape[:1]:
             raise InvalidParameter(
                 f"A has shape {A.shape} and b {b.shape}; A z <= b needs one row of A for each "

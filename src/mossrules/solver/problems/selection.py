@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
+from mossrules._arrays import number_array
 from mossrules._common import cached_property, check_choice, check_integer, check_number
 from mossrules._deprecated import Renamed
 from mossrules._typing import FloatArray, IntArray
@@ -83,6 +84,9 @@ class SelectionProblem(ABC):
             object.__setattr__(self, name, value)
         self._check_gamma()
         self._check_fixings()
+        if not isinstance(self.constraints, LinearConstraints | None):
+            kind = type(self.constraints).__name__
+            raise InvalidParameter(f"constraints is of type {kind}; pass LinearConstraints.")
         if self.constraints is not None and self.constraints.m != self.m:
             raise InvalidParameter(
                 f"The constraints have {self.constraints.m} columns and there are "
@@ -548,6 +552,8 @@ def _check_floor(problem: SelectionProblem) -> None:
 def whole_counts(counts: Any) -> IntArray:
     """Return counts as integers; proportions are a likely mistake."""
     counts = np.asarray(counts)
+    if counts.dtype.kind not in "iu":
+        counts = number_array("counts", counts)
     if counts.dtype.kind not in "iu" and not np.array_equal(counts, np.round(counts)):
         raise InvalidParameter(
             "The counts are not whole numbers; pass the number of trees of each rule, not a share."
@@ -557,7 +563,7 @@ def whole_counts(counts: Any) -> IntArray:
 
 def check_point(z: FloatArray, m: int) -> FloatArray:
     """Return a point of [0, 1]^m."""
-    z = np.asarray(z, dtype=np.float64)
+    z = number_array("z", z).astype(np.float64)
     if z.shape != (m,) or not ((z >= 0) & (z <= 1)).all():
         raise InvalidParameter(f"z must have {m} entries between 0 and 1.")
     return z
@@ -580,7 +586,7 @@ def _signs(values: Any, m: int) -> IntArray | None:
     """Return the signs of weights; None if all are free."""
     if values is None:
         return None
-    signs = np.asarray(values)
+    signs = number_array("signs", values)
     if signs.shape != (m,) or not np.isin(signs, (-1, 0, 1)).all():
         raise InvalidParameter(f"signs must be {m} numbers, one per rule, each -1, 0 or 1.")
     # None where all are free, so that weights are solved for without a quadratic program.
@@ -588,4 +594,8 @@ def _signs(values: Any, m: int) -> IntArray | None:
 
 
 def _positions(name: str, values: Sequence[int], m: int) -> tuple[int, ...]:
+    if not isinstance(values, Iterable):
+        raise InvalidParameter(
+            f"{name} is of type {type(values).__name__}; pass positions of rules."
+        )
     return tuple(sorted({check_integer(name, i, minimum=0, maximum=m - 1) for i in values}))

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from mossrules._arrays import number_array
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.kernels.linalg import signed_weights, solve_in_order
@@ -113,6 +114,7 @@ class Problem(SelectionProblem):
         >>> solve(problem.at(100)).support
         array([0, 2])
         """
+        M, y = number_array("M", M), number_array("y", y)
         if not (np.isfinite(M).all() and np.isfinite(y).all()):
             raise InvalidParameter("M or y has entries that are not finite; leave those rows out.")
         return cls(Statistics.from_matrix(M, y, whole_counts(counts)), **settings)

@@ -17,6 +17,7 @@ import numpy as np
 
 from mossrules._common import check_integer, check_number
 from mossrules._frames import Backend, make_frame
+from mossrules._refusals import names_input
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.kernels.state import Bounds
@@ -151,6 +152,7 @@ def _least(losses: FloatArray) -> float:
     return float(losses.min()) if len(losses) else float("nan")
 
 
+@names_input("problem")
 def near_optimal(
     problem: SelectionProblem,
     tolerance: float = 0.01,
