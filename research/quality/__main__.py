@@ -14,7 +14,17 @@ from research.quality._record import made_by
 # In the order of the page.
 PARTS = (
     *("suite", "wheel", "minimum", "newest"),
-    *("soak", "exact", "fuzz", "interrupts", "determinism", "limits", "properties"),
+    *(
+        "soak",
+        "exact",
+        "fuzz",
+        "malformed",
+        "faults",
+        "interrupts",
+        "determinism",
+        "limits",
+        "properties",
+    ),
     *("documentation", "licences", "network"),
 )
 
