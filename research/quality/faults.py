@@ -10,6 +10,7 @@ that are killed are tried with the real program.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import tempfile
 import time
@@ -78,22 +79,24 @@ def run(count: int, seed: int, only: str | None) -> Record:
     if not is_possible():
         raise SystemExit("Faults are made on Linux, with gcc; install it.")
     seen: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
-    calls, tasks, begun = Counter[str](), [TASKS[only]] if only else list(TASKS.values()), 0.0
-    begun = time.monotonic()
+    calls, tasks = Counter[str](), [TASKS[only]] if only else list(TASKS.values())
+    begun, done = time.monotonic(), 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "inputs").mkdir()
         prepare(folder / "inputs")
-        with Server(folder) as server:
+        # Ctrl-C ends the run after what was tried so far, which the record says.
+        with contextlib.suppress(KeyboardInterrupt), Server(folder) as server:
             for task in tasks:
                 trials = Trials(server, task, folder)
                 trials.run(count, Random(f"{task.name} {seed}"))  # noqa: S311  no secrets
                 calls.update(trials.expected.counts)
+                done += 1
                 for kind, ends in trials.seen.items():
                     seen[kind] += ends
                 total = sum(trials.seen.values(), Counter[str]())
                 print(f"{time.monotonic() - begun:.0f} s, {task.name}: {dict(total)}", flush=True)
-    return _record(seen, calls, len(tasks), f"{count} --seed {seed}")
+    return _record(seen, calls, done, f"{count} --seed {seed}")
 
 
 def _record(
@@ -110,7 +113,8 @@ def _record(
             "as if nothing had failed."
         ),
         seen=(
-            f"{total.total():,} faults in {tasks} commands and calls, {total['defects']:,} defects"
+            f"{total.total():,} faults in {tasks} of {len(TASKS)} commands and calls, "
+            f"{total['defects']:,} defects"
         ),
         passed=not total["defects"],
         command=f"python -m research.quality faults {arguments}",

@@ -17,7 +17,7 @@ def number_array(name: str, values: Any) -> AnyArray:
     try:
         array = np.asarray(values)
         return array if array.dtype.kind in "biuf" else np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as reason:
+    except (TypeError, ValueError, OverflowError) as reason:
         raise InvalidParameter(
             f"{name} is of type {type(values).__name__}; pass an array of numbers."
         ) from reason

@@ -175,9 +175,14 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, Iterable) and all(
             _fits(each, part) for part in parts[:1] for each in _listed(value)
         )
+    if isinstance(value, Mapping) and len(parts) == 2:
+        return all(_fits(each, parts[0]) and _fits(value[each], parts[1]) for each in value)
     is_truth = isinstance(value, bool) and kind is not bool
     return isinstance(value, kind) and not (is_truth and kind in PLAIN.values())
 
 
-def _listed(value: Iterable[Any]) -> Iterable[Any]:
-    return value if isinstance(value, list | tuple | set | frozenset) else ()
+def _listed(value: Any) -> Iterable[Any]:
+    """Return what is in a list or an array; of what is used up by looking, nothing."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return value
+    return list(value.tolist()) if getattr(value, "ndim", 0) > 0 else ()

@@ -23,7 +23,12 @@ from mossrules.data.files.excel import EXCEL
 from mossrules.data.files.parquet import read_parquet, scan_parquet
 from mossrules.data.reading import MISSING, Reading, Said
 from mossrules.data.table import Columns, ColumnSelection, FileColumns, Table, names_files
-from mossrules.exceptions import InvalidFile, InvalidParameter, MissingDependency
+from mossrules.exceptions import (
+    InvalidFile,
+    InvalidParameter,
+    MissingDependency,
+    UnsupportedType,
+)
 
 __all__ = [
     "MISSING",
@@ -246,6 +251,9 @@ def find_files(paths: Paths) -> list[Path]:
     """Return the files of a path, a pattern, or a list of them."""
     found: list[Path] = []
     for each in [paths] if isinstance(paths, str | os.PathLike) else paths:
+        if not isinstance(each, str | os.PathLike):
+            kind = type(each).__name__
+            raise UnsupportedType(f"One of the paths is of type {kind}; pass text, or a Path.")
         path = os.fspath(each)
         is_pattern = any(sign in path for sign in "*?") and not Path(path).exists()
         # Unlike that of Path, it takes patterns of any kind, from any place on.
