@@ -106,11 +106,17 @@ def test_an_argument_of_another_type_is_named_where_a_call_fails(arguments, sent
     assert isinstance(caught.value.__cause__, TypeError)
 
 
-@pytest.mark.parametrize("path", ["a\x00b.csv", "half \ud800.csv"])
-def test_text_that_no_file_can_be_called_is_refused(path):
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("a\x00b.csv", ValueError("embedded null byte")),
+        ("half \ud800.csv", UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")),
+    ],
+)
+def test_text_that_no_file_can_be_called_is_refused(path, error):
     """Python's own words for it are about bytes."""
-    with pytest.raises(InvalidFile, match=r"path is .*which no file can be called"):
-        data.read_file(path)
+    with pytest.raises(InvalidFile, match=r"X is .*which no file can be called"):
+        outer(path, error)
 
 
 def test_inputs_are_described_as_their_owner_knows_them():
