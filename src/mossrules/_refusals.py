@@ -135,17 +135,22 @@ def _refuse_argument(
         return
     for name, value in arguments.items():
         if isinstance(error, ValueError) and isinstance(value, str | os.PathLike):
-            _refuse_name(name, os.fspath(value), error)
+            _refuse_name(name, os.fsdecode(value), error)
         if not _fits(value, _hint(plain, name)):
             wanted = str(plain.__annotations__[name]).replace(" | None", ", or None")
             kind = type(value).__name__
             raise UnsupportedType(f"{name} is of type {kind}; pass {wanted}.") from error
 
 
-def _refuse_name(name: str, path: str | bytes, error: Exception) -> None:
+def _refuse_name(name: str, path: str, error: Exception) -> None:
     """Refuse text that no file can be called, which Python says in words of its own."""
-    if isinstance(error, UnicodeEncodeError) or "embedded null" in str(error):
-        raise InvalidFile(f"{name} is {path!r}, which no file can be called.") from error
+    sentence = f"{name} is {path!r}, which no file can be called."
+    if "\0" in path:
+        raise InvalidFile(sentence) from error
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise InvalidFile(sentence) from error
 
 
 def _hint(function: Callable[..., Any], name: str) -> Any:

@@ -106,7 +106,7 @@ class Options:
         check_integer("threads", self.threads)
         check_integer("root_cuts", self.root_cuts, minimum=0)
         check_integer("seed", self.seed, minimum=0, maximum=2**31 - 1)
-        if self.master not in get_args(Master):
+        if not isinstance(self.master, str) or self.master not in get_args(Master):
             raise InvalidParameter(
                 f"master is {self.master!r}; choose from {', '.join(get_args(Master))}."
             )
