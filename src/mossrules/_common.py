@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar, overload
 from mossrules.exceptions import InvalidParameter
 
 __all__ = [
+    "MOST_POINTS",
     "Clock",
     "cached_property",
     "check_choice",
@@ -27,6 +28,7 @@ __all__ = [
 
 Value = TypeVar("Value")
 TRUTHS = ("bool", "bool_")  # of Python and of NumPy, which is not loaded here
+MOST_POINTS = 100_000  # of a frontier or a grid
 LONG = 200  # bits of an integer that is longer than anyone would read
 
 

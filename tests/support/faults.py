@@ -227,8 +227,10 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.close()
         self.process.wait(60)
+        self.process.stdout.close()
 
     def ask(self, task: Mapping[str, Any]) -> dict[str, Any]:
         """Have a task done."""

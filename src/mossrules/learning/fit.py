@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import numpy as np
 
 from mossrules import defaults
-from mossrules._common import check_choice, check_flag, check_integer, check_number
+from mossrules._common import MOST_POINTS, check_choice, check_flag, check_integer, check_number
 from mossrules._refusals import names_input
 from mossrules._typing import IntArray
 from mossrules.budget import Budget, read_budget
@@ -198,6 +198,8 @@ class FittedRules:
         elif points != "complete":
             points = check_integer("points", points)
         key = (points, gap, time_budget.seconds if isinstance(time_budget, Budget) else time_budget)
+            points = check_integer("points", points, maximum=MOST_POINTS)
+        key = (points, gap, time_budget)
         if key in self.frontiers:
             return self.frontiers[key]
         frontier = self._solve(points, gap, time_budget=time_budget, verbose=verbose, **record)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 
 from mossrules import defaults
-from mossrules._common import check_integer, check_number
+from mossrules._common import MOST_POINTS, check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.frontier.sweep import epsilon_sequence, floors_within_reach
@@ -188,7 +188,7 @@ def read_shares(points: int | Iterable[float], floor: FloorKind = "sum") -> Floa
     With a floor on each rule, equal ratios to a twentieth.
     """
     if not isinstance(points, Iterable):
-        number = check_integer("points", points)
+        number = check_integer("points", points, maximum=MOST_POINTS)
         if floor == "each":
             return np.geomspace(1.0, MIN_SHARE_OF_EACH, number)
         return np.linspace(1.0, MIN_SHARE, number)

@@ -34,7 +34,7 @@ def trials(tmp_path_factory):
         (Fault("replace", 1, 13), "refused"),
         (Fault("write in part", 1, 0), "whole"),
         (Fault("read in part", 2, 0), "whole"),
-        (Fault("chmod", 1, 1), "whole"),  # there is no such call
+        (Fault("mkdir", 1, 28), "whole"),  # there is no such call
     ],
 )
 def test_a_call_that_fails_is_one_sentence_and_leaves_what_was_there(trials, fault, ended):
@@ -50,10 +50,10 @@ def test_what_is_wrong_is_found(trials):
     """Another result than the undisturbed one, and files that are left."""
     lie = replace(trials.expected, outputs={})
     with pytest.raises(Defect, match="another result"):
-        trial(trials.server, trials.task, trials._fresh(), Fault("chmod", 1, 1), lie)
+        trial(trials.server, trials.task, trials._fresh(), Fault("mkdir", 1, 28), lie)
     task = replace(trials.task, outputs={})
     with pytest.raises(Defect, match=r"predicted.csv.* are left"):
-        trial(trials.server, task, trials._fresh(), Fault("chmod", 1, 1), replace(lie))
+        trial(trials.server, task, trials._fresh(), Fault("mkdir", 1, 28), replace(lie))
 
 
 def test_faults_are_spread_over_all_calls_there_are():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -59,13 +59,19 @@ def _explain_full_disk() -> Iterator[None]:
         ) from reason
 
 
+def _remove(folder: Path) -> None:
+    # Not all that goes wrong is ignored by it, and nobody is there any more to be told.
+    with suppress(OSError):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 class Folder:
     """A temporary folder that is there as long as someone holds this."""
 
     def __init__(self) -> None:
         with _explain_full_disk(), defer_signals():  # no folder without someone to remove it
             self.path = Path(mkdtemp(prefix="mossrules-"))
-            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+            weakref.finalize(self, _remove, self.path)
         self.n_files = 0
 
     def new_file(self) -> Path:

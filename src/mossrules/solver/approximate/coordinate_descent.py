@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mossrules._common import check_integer, check_number
+from mossrules._common import MOST_POINTS, check_integer, check_number
 from mossrules._typing import FloatArray, IntArray
 from mossrules.exceptions import InvalidParameter
 from mossrules.solver.approximate.repair import lifted, resized
@@ -154,7 +154,7 @@ def penalty_grid(problem: Problem, points: int = 50) -> FloatArray:
 
     A whole count is never worth more than all of the loss, yy/2.
     """
-    check_integer("points", points, minimum=2)
+    check_integer("points", points, minimum=2, maximum=MOST_POINTS)
     top = _no_rule_price(problem)
     return np.concatenate(
         [[0.0], np.geomspace(_lowest_price(problem), max(top, 1e-300), points - 1)]
