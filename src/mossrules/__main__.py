@@ -14,12 +14,12 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line; an interrupt is a sentence, also while the program still loads."""
     install_handlers()
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the caller, who wants to see nothing
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115  to the end
-        else:
-            setattr(sys, name, _complete(getattr(sys, name)))
     try:
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # closed by the caller, who wants to see nothing
+                setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115  to the end
+            else:
+                setattr(sys, name, _complete(getattr(sys, name)))
         try:
             late.cli.main()  # loaded only now: that takes a while, in which Ctrl-C may come
         finally:

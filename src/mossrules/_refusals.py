@@ -14,7 +14,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from numbers import Integral, Real
 from types import SimpleNamespace, UnionType
-from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from mossrules.exceptions import InvalidFile, MossError, NotEnoughMemory, UnsupportedType
 
@@ -133,11 +143,18 @@ def _refuse_argument(
         arguments = inspect.signature(plain).bind(*given, **named).arguments
     except TypeError:  # other arguments than there are
         return
+    hints = {name: _hint(plain, name) for name in arguments}
+    for name, hint in list(hints.items()):
+        if get_origin(hint) is Unpack:  # of more arguments by their names
+            arguments |= arguments.pop(name)
+            hints |= get_type_hints(get_args(hint)[0])
     for name, value in arguments.items():
         if isinstance(error, ValueError) and isinstance(value, str | os.PathLike):
             _refuse_name(name, os.fsdecode(value), error)
-        if not _fits(value, _hint(plain, name)):
-            wanted = str(plain.__annotations__[name]).replace(" | None", ", or None")
+        hint = hints.get(name, Any)
+        if not _fits(value, hint):
+            said = plain.__annotations__.get(name, str(hint))
+            wanted = str(said).replace(" | None", ", or None")
             kind = type(value).__name__
             raise UnsupportedType(f"{name} is of type {kind}; pass {wanted}.") from error
 
