@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mossrules import defaults
-from mossrules._common import MOST_POINTS, Clock, check_integer, check_number
+from mossrules._common import MOST_POINTS, Clock, check_integer
 from mossrules._refusals import names_input
 from mossrules._typing import FloatArray
 from mossrules.budget import read_budget
@@ -60,12 +60,8 @@ def approximate_frontier(
     [(14, 'heuristic'), (8, 'heuristic'), (7, 'heuristic'), (2, 'heuristic')]
     """
     refuse_other_losses(problem, "The approximate frontier")
-    check_integer("points", points)
-    clock = read_budget(time_budget).clock()
     check_integer("points", points, maximum=MOST_POINTS)
-    if time_budget is not None:
-        check_number("time_budget", time_budget)
-    clock = Clock(time_budget)
+    clock = read_budget(time_budget).clock()
     if problem.floor == "each":
         if penalties is not None:
             raise InvalidParameter(

@@ -196,10 +196,8 @@ class FittedRules:
         if isinstance(points, Iterable) and not isinstance(points, str):
             points = tuple(read_shares(points).tolist())
         elif points != "complete":
-            points = check_integer("points", points)
-        key = (points, gap, time_budget.seconds if isinstance(time_budget, Budget) else time_budget)
             points = check_integer("points", points, maximum=MOST_POINTS)
-        key = (points, gap, time_budget)
+        key = (points, gap, time_budget.seconds if isinstance(time_budget, Budget) else time_budget)
         if key in self.frontiers:
             return self.frontiers[key]
         frontier = self._solve(points, gap, time_budget=time_budget, verbose=verbose, **record)
