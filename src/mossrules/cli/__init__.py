@@ -17,6 +17,7 @@ from mossrules.cli import (
     predict,
     report,
     stability,
+    verify,
 )
 from mossrules.cli._app import app, main
 
@@ -28,6 +29,7 @@ for command in (  # in the order in which help lists them
     fit.fit,
     predict.predict,
     diff.diff,
+    verify.verify,
     frontier.frontier,
     report.report,
     stability.stability,

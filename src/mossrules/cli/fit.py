@@ -29,6 +29,7 @@ from mossrules.cli._output import (
     solution_content,
     table_of,
 )
+from mossrules.cli.verify import checked_proof
 from mossrules.exceptions import InvalidParameter
 
 __all__ = ["fit"]
@@ -61,6 +62,20 @@ def fit(
             "--price", help="With --near, print what it costs to keep more of the approved rules."
         ),
     ] = False,
+    proof: Annotated[
+        Path | None,
+        typer.Option(
+            "--proof", metavar="PROOF.GZ", help="Write a complete proof of the bound, for verify."
+        ),
+    ] = None,
+    check_proof: Annotated[
+        Path | None,
+        typer.Option(
+            "--check-proof",
+            metavar="PROOF.GZ",
+            help="Check that this proof is of the very numbers that these rows give.",
+        ),
+    ] = None,
     as_json: options.Json = False,
     task: options.TaskOption = options.Task.AUTO,
     anyway: options.Anyway = False,
@@ -80,7 +95,7 @@ def fit(
         raise InvalidParameter("--export and --json both say what to print; give one of them.")
     if price and moss.near is None:
         raise InvalidParameter("--price is that of keeping approved rules; name them by --near.")
-    check_outputs({"--output": output}, [*file.paths, *moss.paths])
+    check_outputs({"--output": output, "--proof": proof}, [*file.paths, *moss.paths, check_proof])
     with dask_client(cluster):
         table, task = scan_for_task(file, task, cluster.engine)
         look = partial(check_before, table, file, task, max_rules=choice.max_rules, anyway=anyway)
@@ -98,6 +113,7 @@ def fit(
         model = learn_for_task(table, file, task, time_budget=own, **how)
         repeat(model, table, file, refits, time_budget=time)
     warn_of_rare(model)
+    sentence = prove(model, proof, check_proof)
     if output is not None:
         write_file(output, f"{model.rules_.to_json()}\n")
     if export is not None:
@@ -115,8 +131,27 @@ def fit(
         (show_classes if classifies else show)(model, scores, rows_in_words(table, file))
         for label, each in prices.items():
             show_price(each, label)
-        if output is not None:
-            print_line(f"Written to {output}.")
+        if sentence is not None:
+            print_plain(sentence)
+        for path in (output, proof):
+            if path is not None:
+                print_line(f"Written to {path}.")
+
+
+def prove(model: Any, proof: Path | None, known: Path | None) -> str | None:
+    """Write the proof of a model's bound, and say of a known one that it is of these rows."""
+    if proof is None and known is None:
+        return None
+    if not isinstance(model, late.estimators.MossRegressor) or model.problem_ is None:
+        raise InvalidParameter("A proof can be of numbers only, and of a model that has rules.")
+    candidates = model.candidates_
+    if proof is not None:
+        names = [rule.text(candidates.binning) for rule in candidates.pool.rules]
+        model.solution_.proof(proof, names)
+    if known is None:
+        return None
+    found = checked_proof(known, model.problem_)
+    return f"{known} is a proof of the numbers that these rows give:\n{found}"
 
 
 def export_text(ruleset: late.model.RuleSet | late.model.RuleSets, form: Export, table: str) -> str:

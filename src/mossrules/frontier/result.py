@@ -6,7 +6,8 @@ A frontier is a value: nothing is solved here. `sweep.py` and `approximate.py` m
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -33,6 +34,7 @@ from mossrules.frontier.points import (
     point_from_dict,
     point_to_dict,
 )
+from mossrules.solver.methods import prove
 from mossrules.solver.problems.selection import FloorKind, SelectionProblem
 from mossrules.solver.problems.squared import Problem
 from mossrules.solver.result import Solution, Status
@@ -99,6 +101,39 @@ class Frontier:
             interrupted=interrupted,
             floor=problem.floor,
         )
+
+    # --- proofs ---------------------------------------------------------------------------------
+
+    def proof(
+        self, path: str | Path, problem: SelectionProblem, names: Sequence[str] | None = None
+    ) -> Frontier:
+        """Write one file with a complete proof of the bound at each floor.
+
+        The problem is solved again at each floor, from what was found there.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        problem
+            The problem that this is a frontier of, at any floor.
+        names
+            Texts of all rules, for readers of the file.
+
+        Returns
+        -------
+        Frontier
+            That of the proofs. Its bounds are lower than these by next to nothing.
+        """
+        found = [entry for entry in self.entries if entry.solution.has_selection]
+        if not found:
+            raise InvalidParameter("There is nothing to prove: no floor has a rule set.")
+        problems = [problem.at(entry.floor) for entry in found]
+        proven = prove(problems, [entry.solution for entry in found], Path(path), names)
+        entries = [
+            replace(entry, solution=solution) for entry, solution in zip(found, proven, strict=True)
+        ]
+        return replace(self, entries=tuple(entries))
 
     # --- points ---------------------------------------------------------------------------------
 

@@ -141,6 +141,8 @@ def solve_frontier(
     complete = isinstance(epsilons, str)
     if options is None:
         options = Options(gap=0.0) if complete else Options()
+    if options.proof is not None:
+        raise InvalidParameter("Floors share their work here; solve first, and call proof then.")
     chosen, reason = choose_method(problem, method)
     budget = read_budget(time_budget)
     check_listener(progress, "FrontierProgress")

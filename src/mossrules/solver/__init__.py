@@ -11,20 +11,27 @@ from mossrules.solver.methods import solve
 from mossrules.solver.options import Options, Snapshot
 from mossrules.solver.problems.logistic import LogisticProblem
 from mossrules.solver.problems.squared import LinearConstraints, Problem
+from mossrules.solver.proofs.checking import Claim, Proof
+from mossrules.solver.proofs.matching import check_proof
+from mossrules.solver.proofs.reading import ProofRefused
 from mossrules.solver.result import Report, Solution, Status
 from mossrules.solver.search.near_optimal import NearOptimalSet, near_optimal
 
 __all__ = [
+    "Claim",
     "LinearConstraints",
     "LogisticProblem",
     "NearOptimalSet",
     "Options",
     "Problem",
+    "Proof",
+    "ProofRefused",
     "Report",
     "Snapshot",
     "Solution",
     "Status",
     "Verification",
+    "check_proof",
     "near_optimal",
     "solve",
 ]

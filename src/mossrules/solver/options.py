@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from mossrules import defaults
 from mossrules._common import Clock, check_integer, check_listener, check_number
+from mossrules._files import check_place
 from mossrules.exceptions import InvalidParameter
 
 __all__ = ["MASTER_ROUNDING", "Clock", "Master", "Method", "Options", "Snapshot", "relative_gap"]
@@ -76,6 +78,9 @@ class Options:
         Passed to the master. Branch and bound makes no random choices.
     progress
         Called with a `Snapshot` a few times a second.
+    proof
+        A file to write a proof of the bound to, which `check_proof` checks; None for none. Losses
+        closer than 1e-9 of the loss without rules then count as equal.
 
     Examples
     --------
@@ -95,6 +100,7 @@ class Options:
     root_cuts: int = 0
     seed: int = 0
     progress: Callable[[Snapshot], object] | None = None
+    proof: str | Path | None = None
 
     def __post_init__(self) -> None:
         check_number("gap", self.gap, minimum=0)
@@ -111,6 +117,10 @@ class Options:
                 f"master is {self.master!r}; choose from {', '.join(get_args(Master))}."
             )
         check_listener(self.progress, "snapshot")
+        if self.proof is not None:
+            if not isinstance(self.proof, str | Path):
+                raise InvalidParameter(f"proof is {self.proof!r}; pass the path of a file.")
+            check_place(Path(self.proof))
 
 
 def relative_gap(loss: float, bound: float) -> float:

@@ -7,18 +7,23 @@ plain definitions is, and what rests on the search alone is named.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 
 import numpy as np
 
 from mossrules._deprecated import Renamed
 from mossrules._typing import FloatArray, IntArray
+from mossrules.exceptions import InvalidParameter
 from mossrules.solver.bounds.duality import DualPoint
 from mossrules.solver.bounds.verification import Verification, verify_claim
 from mossrules.solver.options import relative_gap
 from mossrules.solver.problems.selection import SelectionProblem
+
+# What writes the proof of a solution to a file, with the texts of all rules.
+Prover = Callable[["Solution", Path, Sequence[str] | None], "Solution"]
 
 __all__ = ["Outcome", "Report", "Solution", "Status"]
 
@@ -103,6 +108,7 @@ class Solution:
     report: Report  #: how it was found
     dual: DualPoint | None = None  #: proves a bound that anyone can recompute
     intercept: float = 0.0  #: of the logistic loss; a centred target has none
+    prover: Prover | None = field(default=None, repr=False)  #: what `proof` calls, if it can be
 
     @classmethod
     def of(
@@ -115,6 +121,7 @@ class Solution:
         *,
         dual: DualPoint | None = None,
         known: float = 0.0,
+        prover: Prover | None = None,
     ) -> Solution:
         """Return a feasible selection as a solution, all numbers by the plain definitions.
 
@@ -137,6 +144,7 @@ class Solution:
             report=report,
             dual=dual,
             intercept=intercept,
+            prover=prover,
         )
 
     @classmethod
@@ -173,6 +181,30 @@ class Solution:
     def gap(self) -> float:
         """Relative distance between loss and bound; NaN when nothing is feasible."""
         return relative_gap(self.loss, self.bound) if self.has_selection else np.nan
+
+    def proof(self, path: str | Path, names: Sequence[str] | None = None) -> Solution:
+        """Write a complete proof of the bound, which `check_proof` checks without the solver.
+
+        The problem is solved again from here, and what the search does is recorded;
+        `Options(proof=path)` writes the proof of a solve at once.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        names
+            Texts of all rules, for readers of the file.
+
+        Returns
+        -------
+        Solution
+            That of the proof. Its bound is lower than this one by next to nothing.
+        """
+        if self.prover is None or not self.has_selection:
+            raise InvalidParameter(
+                "A proof can be written of what `solve` or a model's fit returned; solve again."
+            )
+        return self.prover(self, Path(path), names)
 
     def verify(self, problem: SelectionProblem, *, quick: bool = False) -> Verification:
         """Recompute from the problem all that can be, and say what rests on the search alone.

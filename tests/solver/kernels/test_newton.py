@@ -31,7 +31,7 @@ def dense_copy(seed):
     gain = data.gamma / 2 * (data.q - data.G @ w) ** 2
     lam = float(np.quantile(gain, rng.uniform(0.2, 1.0)))
     mu = float(rng.choice([0.0, 0.2])) * float(gain.max()) / (1 + data.counts.max())
-    node, copy = case.at(w, lam, mu), make_node_workspace()
+    node, copy = case.at(w, lam, mu), make_node_workspace(len(data.q))
     return case, node, copy, gather(data, node, 0.0, lam, mu, copy)
 
 

@@ -111,7 +111,7 @@ def test_the_upper_value_is_the_penalised_loss(seed):
 def test_sweeps_find_the_weights_of_given_multipliers(seed):
     """Coordinate descent on the dense copy closes the gap between L and Phi."""
     case = feasible_node(seed, strongest=1)
-    data, copy = case.data, make_node_workspace()
+    data, copy = case.data, make_node_workspace(len(case.data.q))
     node = random_start(case, np.random.default_rng(seed))
     values, unit = (data, node, *centred(case, node)), size_of_residuals(data, node.w)
     _, first = lower_and_upper(*values)
@@ -148,7 +148,8 @@ def test_no_selection_has_a_loss_below_the_bound(seed, steps, share):
     first = dual_bound(case.problem, w, lam, mu)
     first += lam * (case.problem.max_rules - case.problem.size)
     best, _ = brute_force(case.problem)
-    bound, taken = ascend(data, node, case.K, case.E, share * best, steps, make_node_workspace())
+    copy = make_node_workspace(len(w))
+    bound, taken = ascend(data, node, case.K, case.E, share * best, steps, copy)
     assert bound <= best + slack
     assert bound >= first - 1e-9 * (data.half_yy + abs(first))
     assert 0 <= taken <= steps
@@ -211,7 +212,7 @@ def test_the_bound_reaches_the_relaxation(real_rules):
         K, E = 6.0 - depth, problem.min_stability - data.counts[inside].sum()
         node = Node(decision, w, data.q - data.G @ w, np.zeros(2))
         node.multipliers[:] = first_multipliers(data, node, K, E)
-        bound, _ = ascend(data, node, K, E, best, 40, make_node_workspace())
+        bound, _ = ascend(data, node, K, E, best, 40, make_node_workspace(problem.m))
         relaxed = relaxation_by_scipy(problem)
         assert bound <= relaxed + 1e-6 * best
         missing.append((relaxed - bound) / (best - relaxed))
@@ -221,7 +222,8 @@ def test_the_bound_reaches_the_relaxation(real_rules):
 
 def test_a_bound_above_the_cutoff_ends_the_ascent_at_once():
     """A node that is cut off by what it inherits costs no step."""
-    case, copy = random_node(3), make_node_workspace()
+    case = random_node(3)
+    copy = make_node_workspace(len(case.data.q))
     node = case.at(np.zeros(case.problem.m))
     first, _ = lower_and_upper(case.data, node, case.K, 0.0, 0.0, 0.0)
     assert ascend(case.data, node, case.K, 0.0, first, 40, copy) == (first, 0)

@@ -35,7 +35,7 @@ def planted(problem, gap, *, slots=4096, duplicates=True):
     search.bounds.loss = problem.loss(problem.most_stable) * (1 + 1e-9)
     search.bounds.gap, search.bounds.margin = gap, 1e-12 * instance.data.half_yy
     tree = make_tree(slots, len(instance.rules))
-    push(tree, 0.0, 0.0, make_node(len(instance.rules))._replace(decision=instance.decision))
+    push(tree, 0.0, 0.0, make_node(len(instance.rules))._replace(decision=instance.decision), 0)
     return instance, search, tree
 
 
@@ -63,7 +63,7 @@ def test_a_child_that_is_kept_or_dropped_is_accounted_for(gap, rounding):
         bound = search.bounds.least_dropped
         search.bounds.least_dropped = np.inf
         root = np.where(case.decision == IN, IN, OUT).astype(np.int8)  # or swaps find the optimum
-        keep_child(case.data, search, tree, root, bound, case.K, case.E)
+        keep_child(case.data, search, tree, root, bound, case.K, case.E, 0)
         child = make_node(len(case.decision))
         child.decision[:] = OUT
         if n_open := tree.sizes[0]:

@@ -33,7 +33,8 @@ def put(tree, stored):
     """Push a node."""
     bound, decision, multipliers, w = stored
     w = np.array(w)
-    push(tree, bound, bound, Node(np.array(decision, np.int8), w, 0 * w, np.array(multipliers)))
+    node = Node(np.array(decision, np.int8), w, 0 * w, np.array(multipliers))
+    push(tree, bound, bound, node, 0)
 
 
 def take(tree, m):

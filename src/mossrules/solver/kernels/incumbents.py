@@ -21,7 +21,7 @@ SWAPS = np.int64(50)  # of a rounded selection, at most
 @njit(cache=True, nogil=True)
 def cutoff_at(bounds: Bounds, loss: float) -> float:
     """Return the bound from which a node is of no use at a floor with that least known loss."""
-    return loss - max(bounds.gap * loss, bounds.margin)
+    return loss - max(bounds.gap * loss - bounds.lift, bounds.margin)
 
 
 @njit(cache=True, nogil=True)

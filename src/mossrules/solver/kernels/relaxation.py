@@ -220,8 +220,8 @@ def ascend(
     """Raise the bound of a node until it reaches `cutoff`, stalls, or `steps` are used up.
 
     `rules_left` is K and `stability_left` E. The node's w, r = q - G w and multipliers (lambda and
-    mu, not centred) are the start, and are left at the best found multipliers. Returns the largest
-    bound and the steps taken.
+    mu, not centred) are the start, and are left at the point of the largest bound, which is
+    returned with the steps taken.
     """
     gamma = data.gamma
     centre = stability_left / rules_left
@@ -229,12 +229,19 @@ def ascend(
     best, best_lam, best_mu = -np.inf, lam, mu
     tolerance = 1e-9 * data.half_yy
     taken, trust, last0, last1 = 0, 1.0, 0.0, 0.0
+    m, kept = node.w.shape[0], False  # whether the point of the best bound is in the workspace
     while True:
         lower, upper = lower_and_upper(data, node, rules_left, centre, lam, mu)
         if lower > best:
             best, best_lam, best_mu = lower, lam, mu
+            kept = False
         if best >= cutoff or taken == steps:
             break
+        if not kept:  # the bound is that of this point, which the step may leave for a worse one
+            kept = True
+            for i in range(m):
+                workspace.best_w[i] = node.w[i]
+                workspace.best_r[i] = node.r[i]
         taken += 1
         n = gather(data, node, centre, lam, mu, workspace)
         if upper < best - tolerance:  # these multipliers are worse, whatever w: go back
@@ -267,6 +274,10 @@ def ascend(
             move(data, workspace, n, n_active, d0, d1)
         sweep(gamma, workspace, n, SWEEPS, tolerance)
         scatter(data, workspace, n, node.w, node.r)
+    if kept:
+        for i in range(m):
+            node.w[i] = workspace.best_w[i]
+            node.r[i] = workspace.best_r[i]
     node.multipliers[0] = best_lam + best_mu * centre
     node.multipliers[1] = best_mu
     return best, taken

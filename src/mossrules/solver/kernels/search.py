@@ -29,6 +29,7 @@ from mossrules.solver.kernels.incumbents import (
     try_rounding,
 )
 from mossrules.solver.kernels.linalg import FAST
+from mossrules.solver.kernels.log import EMPTY, POINT, SELECTION, log_child, log_is_full
 from mossrules.solver.kernels.relaxation import ascend, lower_and_upper, residual_of
 from mossrules.solver.kernels.state import FREE, IN, NOBODY, OUT, Bounds, Data, Node, Search
 from mossrules.solver.kernels.tree import Tree, pop, push, sort_heap
@@ -71,7 +72,8 @@ def branch(
 ) -> tuple[float, float, float]:
     """Relax the child with rule i in or out, or the node itself where i is `NOBODY`.
 
-    Returns its bound, infinity when nothing better can be in it, K and E.
+    Returns its bound, infinity when nothing better can be in it, K and E. K is -1 where nothing is
+    in it at all, and 0 where it is a single selection.
     """
     node, child, links = search.node, search.child, search.precedence
     for j in range(node.decision.shape[0]):
@@ -91,7 +93,7 @@ def branch(
             data, links, child.decision, rules_left, stability_left
         )
     if not possible:
-        return np.inf, rules_left, stability_left
+        return np.inf, -1.0, stability_left
     if rules_left == 0.0:
         drop(search.bounds, evaluate_leaf(data, search, child.decision))
         return np.inf, rules_left, stability_left
@@ -119,6 +121,7 @@ def keep_child(
     bound: float,
     rules_left: float,
     stability_left: float,
+    label: int,
 ) -> None:
     """Fix what the bound decides and store the child, or drop it if no floor needs it."""
     s, child = search, search.child
@@ -147,11 +150,14 @@ def keep_child(
     if not possible:
         return
     if rules_left == 0.0:
-        drop(s.bounds, evaluate_leaf(data, s, child.decision))
+        loss = evaluate_leaf(data, s, child.decision)
+        drop(s.bounds, loss)
+        if s.log.shape[0] > 0:
+            log_child(s, label, NOBODY, 0, SELECTION, loss)
         return
     if fixed > 0:
         drop_weights(data, child)
-    push(tree, bound, proven, child)
+    push(tree, bound, proven, child, label)
 
 
 # --- which rule ---------------------------------------------------------------------------------
@@ -273,13 +279,13 @@ def run(data: Data, search: Search, tree: Tree, root_decision: AnyArray, max_nod
     s, node = search, search.node
     until = s.counters.nodes + max_nodes
     while tree.sizes[0] > 0:
-        if s.counters.nodes >= until:
+        if s.counters.nodes >= until or (s.log.shape[0] > 0 and log_is_full(s)):
             return PAUSED
         if tree.sizes[1] < 2:
             return OUT_OF_SLOTS
         if tree.bound[tree.heap[0]] >= cutoff_of(s.bounds):
             return DONE
-        stale = tree.stale[tree.heap[0]]
+        stale, label = tree.stale[tree.heap[0]], tree.label[tree.heap[0]]
         bound = pop(tree, node)
         # K and E are counted anew rather than stored: O(m), beside a product with G of O(nm).
         rules_left, stability_left = float(s.k), s.eps
@@ -300,6 +306,10 @@ def run(data: Data, search: Search, tree: Tree, root_decision: AnyArray, max_nod
             reached, K, E = branch(data, s, rule, up, rules_left, stability_left, STEPS_PER_NODE)
             if not stale:
                 learn(s.past, rule, z, up, reached - bound)
+            own = label
+            if s.log.shape[0] > 0:
+                kind = POINT if reached < np.inf else SELECTION if K == 0.0 else EMPTY
+                own = log_child(s, label, rule, 1 if up else 0, kind, reached)
             if reached < np.inf:
-                keep_child(data, s, tree, root_decision, max(reached, bound), K, E)
+                keep_child(data, s, tree, root_decision, max(reached, bound), K, E, own)
     return DONE

@@ -109,10 +109,12 @@ class NodeWorkspace(NamedTuple):
     by_mu: FloatArray
     trial_w: FloatArray
     trial_r: FloatArray
+    best_w: FloatArray  # (m,), of the best bound so far
+    best_r: FloatArray
 
 
-def make_node_workspace() -> NodeWorkspace:
-    """Return a workspace for `CAPACITY` rules."""
+def make_node_workspace(m: int) -> NodeWorkspace:
+    """Return a workspace for `CAPACITY` of m rules."""
     n = CAPACITY
     return NodeWorkspace(
         rules=np.zeros(n, np.int64),
@@ -132,6 +134,8 @@ def make_node_workspace() -> NodeWorkspace:
         by_mu=np.zeros(n),
         trial_w=np.zeros(n),
         trial_r=np.zeros(n),
+        best_w=np.zeros(m),
+        best_r=np.zeros(m),
     )
 
 
@@ -145,6 +149,7 @@ class Bounds(Protocol):
     gap: float  # relative, that is asked for
     least_dropped: float  # bound of anything that was left out
     margin: float  # losses closer than this count as equal
+    lift: float  # of the cutoff, for what a proof has to claim less
 
 
 class Counters(Protocol):
@@ -155,6 +160,8 @@ class Counters(Protocol):
     trials: int  # children that were only tried
     improved: int  # selections better than the best known; set to 0 when they are taken over
     listed: int  # likewise for selections of a list
+    labels: int  # given to children that were made
+    logged: int  # numbers in the log; set to 0 when they are taken over
 
 
 # Records, not arrays with a constant for each place: compiled code changes fields in place as
@@ -215,9 +222,12 @@ class Search(NamedTuple):
     node: Node  # being branched on
     child: Node
     workspace: Workspace
+    log: FloatArray  # of what a proof is made of (see `kernels.log`); empty where none is asked for
 
 
-def make_search(k: int, eps: float, precedence: Precedence, *, list_capacity: int = 0) -> Search:
+def make_search(
+    k: int, eps: float, precedence: Precedence, *, list_capacity: int = 0, log_size: int = 0
+) -> Search:
     """Return a search that has seen nothing yet."""
     m = len(precedence.by_count)
     return Search(
@@ -243,6 +253,7 @@ def make_search(k: int, eps: float, precedence: Precedence, *, list_capacity: in
             merit=np.zeros(m),
             factor=np.zeros((k, k)),
             weights=np.zeros(k),
-            node=make_node_workspace(),
+            node=make_node_workspace(m),
         ),
+        log=np.zeros(log_size),
     )

@@ -24,6 +24,7 @@ class Tree(NamedTuple):
     bound: FloatArray
     proven: FloatArray  # by the multipliers, and so at most the bound; rises by mu with the floor
     stale: BoolArray  # relaxed at a lower floor
+    label: IntArray  # by which the log of a proof calls it
     multipliers: FloatArray  # (slots, 2)
     is_in: BitArray  # (slots, words)
     is_out: BitArray
@@ -46,6 +47,7 @@ def make_tree(slots: int, m: int) -> Tree:
         bound=np.empty(slots),
         proven=np.empty(slots),
         stale=np.zeros(slots, np.bool_),
+        label=np.zeros(slots, np.int64),
         multipliers=np.empty((slots, 2)),
         is_in=np.empty((slots, words), np.uint64),
         is_out=np.empty((slots, words), np.uint64),
@@ -73,13 +75,14 @@ def grow_tree(tree: Tree) -> Tree:
 
 
 @njit(cache=True, nogil=True)
-def push(tree: Tree, bound: float, proven: float, node: Node) -> None:
+def push(tree: Tree, bound: float, proven: float, node: Node, label: int) -> None:
     """Store a node; there must be a spare slot."""
     tree.sizes[1] -= 1
     slot = tree.spare[tree.sizes[1]]
     tree.bound[slot] = bound
     tree.proven[slot] = proven
     tree.stale[slot] = False
+    tree.label[slot] = label
     tree.multipliers[slot, 0] = node.multipliers[0]
     tree.multipliers[slot, 1] = node.multipliers[1]
     words = tree.is_in.shape[1]

@@ -31,6 +31,7 @@ from mossrules.solver.kernels.tree import Tree, grow_tree, make_tree, push, shar
 from mossrules.solver.options import Clock, Options
 from mossrules.solver.problems.selection import SelectionProblem
 from mossrules.solver.problems.squared import Problem
+from mossrules.solver.proofs.recording import Point, Recorder, TreeLog, log_size
 from mossrules.solver.result import Outcome, Status
 from mossrules.solver.search.instance import Instance, first_selection
 from mossrules.solver.search.state import Floor, Incumbent, SearchState, TreeSearch
@@ -48,6 +49,7 @@ SLICE = 64  # nodes between two looks at the clock
 PER_NODE = 32  # selections that a node lists at most: its children, and those it tries
 FIRST_SLOTS = 1024
 ROOT_STEPS = 40
+LABELS = 1 << 44  # labels of nodes that a thread may give, of the 2^53 that a float tells apart
 
 
 def solve_by_branch_and_bound(
@@ -58,16 +60,17 @@ def solve_by_branch_and_bound(
     start: IntArray | None = None,
     dual: DualPoint | None = None,
     bound: float = 0.0,
+    recorder: Recorder | None = None,
 ) -> Outcome:
     """Return the best selection found and the bound that the search has proven.
 
     `start`, `dual` and `bound` come from a neighbouring problem: a selection and a dual point to
-    begin with, and a lower bound that is known to hold here.
+    begin with, and a lower bound that is known to hold here. A recorder is for a proof.
     """
     refuse_constraints(problem)
-    instance = Instance.of(problem)
+    instance = Instance.of(problem, shift=0.0 if recorder is None else recorder.shift)
     root = Root.of(instance, first_selection(instance, start), options, dual)
-    return SquaredTree.of([root], options, [bound]).run(clock)
+    return SquaredTree.of([root], options, [bound], recorder).run(clock)
 
 
 def refuse_constraints(problem: SelectionProblem) -> None:
@@ -86,9 +89,9 @@ def compile_kernels() -> None:
     instance = Instance.of(Problem(rules, max_rules=2, gamma=1.0))
     root = Root.of(instance, first_selection(instance, None), Options(), None)
     state = _state([root], Options(), [0.0])
-    search = _start_search(instance, state)
+    search = _start_search(instance, state, None)
     tree = make_tree(2, len(instance.rules))
-    push(tree, np.inf, np.inf, root.node)
+    push(tree, np.inf, np.inf, root.node, 0)
     root.reduced(root.bound + 1.0)
     raise_floor(search, tree, 0.0)
     run(instance.data, search, tree, instance.decision, 1)
@@ -114,7 +117,7 @@ class Root:
         """Relax the root, from the incumbent or a dual point on, and round what comes out."""
         floor = Floor(instance.problem.min_stability, best)
         state = SearchState(options, instance.problem.margin, [floor])
-        search = _start_search(instance, state, once=True)
+        search = _start_search(instance, state, None, once=True)
         search.workspace.chosen[:] = np.searchsorted(instance.rules, best.support)
         if dual is not None:
             everywhere = np.zeros(instance.problem.m)
@@ -207,19 +210,27 @@ def _state(roots: Sequence[Root], options: Options, known: Sequence[float]) -> S
     return SearchState(options, roots[0].instance.problem.margin, floors)
 
 
-def _start_search(instance: Instance, state: SearchState, *, once: bool = False) -> Search:
+def _start_search(
+    instance: Instance, state: SearchState, recorder: Recorder | None, *, once: bool = False
+) -> Search:
     """Return a worker's search that knows what the state does.
 
     Duplicates are chained except in a root, which is relaxed `once` and would gain nothing by it,
     and in a list, which has all selections that differ by duplicates alone.
     """
     problem = instance.problem
-    apart = once or state.lists_all
+    if once or state.lists_all:
+        precedence = instance.without_duplicates()
+    elif recorder is None:
+        precedence = instance.with_duplicates()
+    else:  # those that are so to the last digit
+        precedence = instance.with_classes(recorder.classes)
     search = make_search(
         problem.size,
         problem.min_stability,
-        instance.without_duplicates() if apart else instance.with_duplicates(),
+        precedence,
         list_capacity=PER_NODE * SLICE if state.lists_all else 0,
+        log_size=0 if recorder is None else log_size(len(instance.rules)),
     )
     state.tell_kernels(search.bounds)
     return search
@@ -231,14 +242,25 @@ def _start_search(instance: Instance, state: SearchState, *, once: bool = False)
 class SquaredTree(TreeSearch):
     """The tree below a root, searched in slices by one or more threads; a root for each floor."""
 
-    def __init__(self, roots: Sequence[Root], state: SearchState) -> None:
-        self.roots, self.state = roots, state
+    def __init__(
+        self, roots: Sequence[Root], state: SearchState, recorder: Recorder | None = None
+    ) -> None:
+        self.roots, self.state, self.recorder = roots, state, recorder
+        if recorder is not None:
+            state.lift = recorder.slack
+            self._record_root(recorder)
         self._plant()
 
     @classmethod
-    def of(cls, roots: Sequence[Root], options: Options, known: Sequence[float]) -> SquaredTree:
+    def of(
+        cls,
+        roots: Sequence[Root],
+        options: Options,
+        known: Sequence[float],
+        recorder: Recorder | None = None,
+    ) -> SquaredTree:
         """Return the tree for floors at which some bounds are known to hold."""
-        return cls(roots, _state(roots, options, known))
+        return cls(roots, _state(roots, options, known), recorder)
 
     @property
     def root(self) -> Root:
@@ -274,14 +296,20 @@ class SquaredTree(TreeSearch):
         if instance.rules_left == 0.0:
             only = instance.rules[instance.decision == IN]
             state.offer(only, instance.problem.loss(only))
+            if self.recorder is not None:
+                self.recorder.node.only = self._weights_of(only)
             return
-        for _ in range(state.options.threads):
-            self.searches.append(self._look_up(_start_search(instance, state)))
+        if self.recorder is not None:
+            self.recorder.node.log = TreeLog(instance.rules, instance.flip)
+        for n in range(state.options.threads):
+            search = self._look_up(_start_search(instance, state, self.recorder))
+            search.counters.labels = n * LABELS
+            self.searches.append(search)
             self.trees.append(make_tree(FIRST_SLOTS, len(instance.rules)))
         # The root's own bound still holds: with fewer rules the least loss can only be larger.
         kept = np.isin(root.instance.rules, instance.rules)
         start = Node(instance.decision, root.node.w[kept], root.node.r[kept], root.node.multipliers)
-        push(self.trees[0], root.bound, root.proven, start)
+        push(self.trees[0], root.bound, root.proven, start, 0)
 
     @property
     def _roots_above(self) -> Sequence[Root]:
@@ -302,6 +330,31 @@ class SquaredTree(TreeSearch):
         above = self.state.above
         best = np.zeros((len(above), search.k), np.int64)
         return search._replace(selections=search.selections._replace(above=above, best_above=best))
+
+    # --- recording ------------------------------------------------------------------------------
+
+    def _record_root(self, recorder: Recorder) -> None:
+        """Record the point at which the root was relaxed, or all of the only selection there is."""
+        root = self.root
+        here, node = root.instance, root.node
+        if here.rules_left == 0.0:
+            recorder.node.only = self._weights_of(here.rules[here.decision == IN])
+            return
+        used = np.flatnonzero(node.w)
+        lam, mu = node.multipliers
+        weights = here.flip[used] * node.w[used]
+        point = Point(float(lam), float(mu), here.rules[used], weights, root.proven)
+        recorder.node.points.append(point)
+
+    def _weights_of(self, support: IntArray) -> Point:
+        problem = self.root.instance.problem
+        return Point(0.0, 0.0, support, problem.weights(support), problem.loss(support))
+
+    def _record(self, search: Search) -> None:
+        """Take over what a worker has logged."""
+        if search.counters.logged and self.recorder is not None and self.recorder.node.log:
+            self.recorder.node.log.parts.append(search.log[: search.counters.logged].copy())
+            search.counters.logged = 0
 
     # --- searching ------------------------------------------------------------------------------
 
@@ -334,6 +387,7 @@ class SquaredTree(TreeSearch):
         state, rules = self.state, self.instance.rules
         for search in self.searches:
             own, counters = search.selections, search.counters
+            self._record(search)
             if counters.listed:
                 state.offer_all(rules[own.listed[: counters.listed]])
                 counters.listed = 0

@@ -7,7 +7,7 @@ end at a selection that is the optimum often enough for a search to have little 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,9 +63,12 @@ class Instance:
     by_count: IntArray  # rules by falling count
     flip: FloatArray  # -1 where column and weight change sides, so that all bounds are from below
     constraints: Constraints  # on all rules of the problem
+    shift: float  # from the ridge to the diagonal of G, which changes no loss (see `proofs`)
 
     @classmethod
-    def of(cls, problem: Problem, prices: FloatArray | None = None) -> Instance:
+    def of(
+        cls, problem: Problem, prices: FloatArray | None = None, *, shift: float = 0.0
+    ) -> Instance:
         """Leave out the rules that are fixed out, and those that floor or limits keep out.
 
         `prices` of the limits make bounds heed them.
@@ -74,7 +77,7 @@ class Instance:
         decision[list(problem.fixed_in)] = IN
         decision[list(problem.fixed_out)] = OUT
         everything = cls._with(
-            problem, np.arange(problem.m), decision, constraints_of(problem, prices)
+            problem, np.arange(problem.m), decision, constraints_of(problem, prices), 0.0
         )
         possible, _, _ = fix_by_conditions(
             everything.data,
@@ -85,11 +88,17 @@ class Instance:
         )
         if not possible:
             raise InfeasibleProblem("No rule set meets the floor and the limits; relax either.")
-        return everything.without(decision)
+        # The shift comes last: a copy of all of G would take longer than most searches.
+        return replace(everything, shift=shift).without(decision)
 
     @classmethod
     def _with(
-        cls, problem: Problem, rules: IntArray, decision: AnyArray, constraints: Constraints
+        cls,
+        problem: Problem,
+        rules: IntArray,
+        decision: AnyArray,
+        constraints: Constraints,
+        shift: float,
     ) -> Instance:
         """Return the instance of some rules."""
         statistics = problem.statistics
@@ -100,11 +109,13 @@ class Instance:
         flip = np.where(signs < 0, -1.0, 1.0)
         if (signs < 0).any():
             G = flip[:, None] * G * flip
+        if shift > 0.0:
+            G = 0.5 * (G + G.T) + shift * np.eye(len(rules))
         data = Data(
             G=np.ascontiguousarray(G, dtype=np.float64),
             q=flip * statistics.q[rules],
             counts=counts,
-            gamma=problem.gamma,
+            gamma=problem.gamma / (1.0 - shift * problem.gamma),
             half_yy=0.5 * statistics.yy,
             signed=bool(signs.any()),
             bounded=signs != 0,
@@ -113,7 +124,7 @@ class Instance:
             ),
         )
         by_count = np.argsort(-counts, kind="stable")
-        return cls(problem, rules, data, decision[rules], by_count, flip, constraints)
+        return cls(problem, rules, data, decision[rules], by_count, flip, constraints, shift)
 
     @classmethod
     def covering(cls, instances: Sequence[Instance]) -> Instance:
@@ -131,14 +142,19 @@ class Instance:
             votes[each.rules[each.decision == IN]] += 1
         decision[votes == len(instances)] = IN
         return cls._with(
-            first.problem, np.flatnonzero(decision != OUT), decision, first.constraints
+            first.problem,
+            np.flatnonzero(decision != OUT),
+            decision,
+            first.constraints,
+            first.shift,
         )
 
     def without(self, decision: AnyArray) -> Instance:
         """Return the instance less the rules that are out by now."""
         everywhere = np.full(self.problem.m, OUT, np.int8)
         everywhere[self.rules] = decision
-        return self._with(self.problem, self.rules[decision != OUT], everywhere, self.constraints)
+        left = self.rules[decision != OUT]
+        return self._with(self.problem, left, everywhere, self.constraints, self.shift)
 
     @property
     def rules_left(self) -> float:
@@ -173,6 +189,18 @@ class Instance:
             keys = which.reshape(-1).astype(np.float64)  # NumPy 2.0 returns a column
         by_key = np.argsort(keys, kind="stable")  # within a key, still by falling count
         chain_duplicates(data.G, keys[by_key], free[by_key], precedence.before, precedence.after)
+        return precedence
+
+    def with_classes(self, classes: IntArray) -> Precedence:
+        """Return the same order for rules that are known to be duplicates: of one class each."""
+        precedence, last = self.without_duplicates(), dict[int, int]()
+        for i in self.by_count.tolist():
+            if self.decision[i] != FREE:
+                continue
+            own = int(classes[self.rules[i]])
+            if own in last:
+                precedence.before[i], precedence.after[last[own]] = last[own], i
+            last[own] = i
         return precedence
 
 

@@ -105,7 +105,6 @@ class LogisticTree(TreeSearch):
         # Fitting a selection takes as long as a node: once is enough.
         self.losses: dict[bytes, float] = {}
         self._pool: ThreadPoolExecutor | None = None
-        self._second_workspace = make_node_workspace()
         self._plant()
 
     @classmethod
@@ -163,6 +162,7 @@ class LogisticTree(TreeSearch):
     def _set_up(self, model: QuadraticModel, rules: IntArray, w: FloatArray) -> NodeRelaxer:
         lists_all = self.state.lists_all
         self.relaxer = NodeRelaxer(model, rules, w, self.prices, lists_all=lists_all)
+        self._second_workspace = make_node_workspace(len(self.relaxer.w))  # of the other thread
         self.state.tell_kernels(self.relaxer.search.bounds)
         return self.relaxer
 

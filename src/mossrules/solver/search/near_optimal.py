@@ -197,6 +197,8 @@ def near_optimal(
     max_solutions = check_integer("max_solutions", max_solutions)
     # The gap is of no use to a list: what is within the tolerance is in, what is not is out.
     options = replace(Options() if options is None else options, gap=0.0)
+    if options.proof is not None:
+        raise InvalidParameter("A proof can be written of a solution, and this is a list of them.")
     compile_kernels()
     clock = Clock(options.time_limit)
     selections = _Selections(problem, tolerance, max_solutions, problem.margin)

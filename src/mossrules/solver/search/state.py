@@ -83,6 +83,7 @@ class SearchState:
     known: float = field(init=False)  # at this floor
     dropped: float = np.inf  # the least bound of anything dropped at this floor
     told: float = -np.inf  # when progress was told of
+    lift: float = 0.0  # of the cutoff: a proof claims so much less than the search has proven
 
     lists_all = False  # whether every selection below the cutoff is wanted, not only the best
 
@@ -115,7 +116,7 @@ class SearchState:
 
         `kernels.incumbents.cutoff_at` is the same, compiled.
         """
-        return loss - max(self.options.gap * loss, self.margin)
+        return loss - max(self.options.gap * loss - self.lift, self.margin)
 
     @property
     def cutoff(self) -> float:
@@ -129,6 +130,7 @@ class SearchState:
     def tell_kernels(self, bounds: Bounds) -> None:
         """Bring the bounds that kernels compute cutoffs of up to date."""
         bounds.loss, bounds.gap, bounds.margin = self.best.loss, self.options.gap, self.margin
+        bounds.lift = self.lift
 
     # --- what changes it ------------------------------------------------------------------------
 
