@@ -158,16 +158,15 @@ def test_malformed_calls_are_refused(call, words, tmp_path, monkeypatch):
 # --- evaluation -----------------------------------------------------------------------------------
 
 
-def test_what_the_system_lacks_in_a_refit_is_not_kept_as_its_result(tmp_path, monkeypatch):
+def test_trouble_with_files_ends_the_refits_of_a_track_record(tmp_path, monkeypatch):
     """The run ends, and when it is resumed the refit is made."""
     model, checkpoint = MossRegressor(1, n_trees=10, random_state=0).fit(ROWS, "y"), tmp_path / "x"
     expected = track_record(model, ROWS, "y", refits=3)
     plan = "mossrules.evaluation.refitting.RefitPlan.refit"
-    for error in (MemoryError("none left"), FULL):
-        with monkeypatch.context() as lacking:
-            lacking.setattr(plan, names_input("number")(lambda *_, error=error: inner("y", error)))
-            with pytest.raises(MossError, match=r"memory for the table|cannot be read or written"):
-                track_record(model, ROWS, "y", refits=3, checkpoint=checkpoint)
+    with monkeypatch.context() as lacking:
+        lacking.setattr(plan, lambda *_: inner("disc", FULL))
+        with pytest.raises(InvalidFile, match="disc cannot be read or written"):
+            track_record(model, ROWS, "y", refits=3, checkpoint=checkpoint)
     found = track_record(model, ROWS, "y", refits=3, checkpoint=checkpoint)
     assert found.summary() == expected.summary()
 

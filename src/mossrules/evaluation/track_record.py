@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from mossrules._common import check_choice, check_integer, check_number
-from mossrules._refusals import is_from_files, is_memory, names_input
+from mossrules._refusals import is_from_files, names_input
 from mossrules.budget import Budget, read_budget
 from mossrules.candidates.search import numbering_of, resolve_seed
 from mossrules.data.chunks import resolve_n_jobs
@@ -189,8 +189,7 @@ def _one(
                 # With more time another run may do better than one whose share was over.
                 in_time = not run.budget.is_limited
         except FAILURES as failure:
-            # What the system lacks now may be there when the run is resumed: it is no result.
-            if is_memory(failure) or is_from_files(failure):
+            if is_from_files(failure):  # of which a refit knows nothing
                 raise
             known = f"{type(failure).__name__}: {' '.join(str(failure).split())}"
         if file is not None and in_time:
