@@ -3,8 +3,7 @@
 Each task is done once undisturbed, and every kind of call is counted. Then it is done again and
 again, each time with another of these calls failing, once or from then on: an open for want of
 descriptors, a write for want of room, an allocation, ... . What must hold then is in
-tests/support/faults.py. A small disc that is really full, a limit on the size of files and workers
-that are killed are tried with the real program.
+tests/support/faults.py.
 """
 
 from __future__ import annotations

@@ -48,6 +48,7 @@ LATER: Mapping[str, Any] = {
     "near": None,
     "keep": None,
     "outcome": None,
+    "time_budget": None,
 }
 RUN = ("max_rules", "random_state", "n_jobs", "class_weight")  # of each run, or of the data
 

@@ -41,11 +41,11 @@ LONGEST = 1500  # characters of a sentence: names and values in it may be of any
 class MossError(Exception):
     """Base of every error that mossrules raises on purpose; its sentence is on one line."""
 
-    def __init__(self, sentence: str = "") -> None:
-        line = " ".join(str(sentence).splitlines())
+    def __str__(self) -> str:
+        line = " ".join(super().__str__().splitlines())
         if len(line) > LONGEST:
             line = f"{line[: 2 * LONGEST // 3]} ... {line[-LONGEST // 3 :]}"
-        super().__init__(line)
+        return line
 
 
 class InvalidTable(MossError, ValueError):

@@ -86,7 +86,7 @@ def test_of_several_classes_one_is_reported_on(table, folder):
     ("arguments", "words"),
     [
         (["-t", "progression", "--folds", "1"], "--folds is 1"),
-        (["-t", "progression", "--outcome", "mild"], "'mild', which is none of the classes"),
+        (["-t", "progression", "--outcome", "mild"], "--outcome names a class; leave it out"),
         (["-t", "progression", "--task", "regression", "--outcome", "mild"], "target is a number"),
         (["-t", "progression", "-o", "no/such/folder/page.html"], "folder does not exist"),
     ],

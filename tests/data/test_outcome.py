@@ -152,7 +152,7 @@ def test_frontiers_of_several_classes_are_a_dict():
     for ours, theirs in zip(found[2].results, alone.results, strict=True):
         assert [each.rules for each in ours] == [each.rules for each in theirs]
     quick = evaluate_frontier(
-        MossClassifier(2, n_trees=30), X, y, cv=2, points=[1.0], time_limit=30.0
+        MossClassifier(2, n_trees=30), X, y, cv=2, points=[1.0], time_budget=30.0
     )
     assert len(quick) == 3
 

@@ -77,7 +77,7 @@ def test_auto_is_found_by_what_was_given(diabetes):
     """The function gets the settings; without one there is a sentence that says what to do."""
     settings = Settings(SquaredError(), 3, "auto", search=QUICK)
     fitted = fit_rules(
-        diabetes[0], settings, find_stability=lambda given: 0.7 * (given == settings)
+        diabetes[0], settings, find_stability=lambda given, _budget: 0.7 * (given == settings)
     )
     assert fitted.settings.stability == 0.7
     with pytest.raises(InvalidParameter, match="'auto', which needs rows"):

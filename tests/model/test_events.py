@@ -64,7 +64,7 @@ def test_few_events_are_a_warning_of_whoever_fits():
         model(10, outcome=False).fit(X, RARE)
     with warnings.catch_warnings():
         warnings.simplefilter("error", FewEventsWarning)
-        model(3).fit(X, X["dose"] > 0)
+        model(3).fit(X, (X["dose"] > 0) ^ (np.arange(len(X["dose"])) % 9 == 0))
         evaluate({"MOSS": model(10, class_weight="balanced")}, X, STATUS, cv=2)
         fitted.track_record(X, STATUS, refits=2)
 

@@ -14,6 +14,7 @@ class Step:
     done: int
     total: int = 3
     seconds: float = 0.5
+    seconds_left: float | None = None
 
     def __str__(self):
         return f"step {self.done}"

@@ -294,7 +294,9 @@ def test_any_gamma_is_used_or_refused_by_every_method(kind, method, gamma):
 def test_columns_that_are_nearly_equal_are_used_by_every_method(kind, method):
     """Rules that hold on almost the same rows do no harm."""
     X, y = nearly_equal_columns()
-    check_whole(kind(**SMALL, solver=method), X, y > 0.5 if kind is MossClassifier else y)
+    some = np.arange(len(y)) % 9 == 0  # or a column alone would tell the classes apart
+    y = (y > 0.5) ^ some if kind is MossClassifier else y
+    check_whole(kind(**SMALL, solver=method), X, y)
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-99, 1e-12, 1e12, 1e99, 1e300])

@@ -100,8 +100,11 @@ def check_leaks(
     if of_classes and np.sort(np.bincount(codes))[-2] < MIN_EACH:
         return
     numbers = None if of_classes else np.asarray(target.values[known], dtype=np.float64)
-    if numbers is not None and not np.isfinite(numbers).all():
-        return
+    if numbers is not None:
+        if not np.isfinite(numbers).all():
+            return
+        # Shares do not depend on the unit, and squares of the largest numbers are none.
+        numbers /= max(np.abs(numbers).max(), np.finfo(float).tiny)
     likely = LIKELY_LEAK_OF_CLASSES if of_classes else LIKELY_LEAK
     for column in columns:
         present = column.present[known]
