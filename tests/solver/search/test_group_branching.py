@@ -216,11 +216,19 @@ def test_groups_may_not_count_for_less_than_nothing():
     assert not limits.holds(np.array([1]))
 
 
-@pytest.mark.parametrize("signs", [[1, 2, 0], [1, 0], "up"], ids=str)
-def test_signs_are_one_for_each_rule(signs):
+@pytest.mark.parametrize(
+    ("signs", "said"),
+    [
+        ([1, 2, 0], "signs must be 3 numbers"),
+        ([1, 0], "signs must be 3 numbers"),
+        ("up", "signs is of type str; pass an array of numbers"),
+    ],
+    ids=str,
+)
+def test_signs_are_one_for_each_rule(signs, said):
     """Each is -1, 0 or 1; all 0 are none."""
     M = np.eye(3)
-    with pytest.raises(InvalidParameter, match=r"signs (must be 3 numbers|is of type str)"):
+    with pytest.raises(InvalidParameter, match=said):
         Problem.from_matrix(M, np.arange(3.0), np.ones(3, dtype=int), signs=signs)
     assert (
         Problem.from_matrix(M, np.arange(3.0), np.ones(3, dtype=int), signs=[0, 0, 0]).signs is None
